@@ -1,0 +1,151 @@
+"""The contract of a decomposable score.
+
+A score gets the data once, in ``fit``, and keeps what it needs of them (sufficient
+statistics). From then on it answers one question: how well do these parents explain
+this child? The log score of a DAG is the sum of the answers over its nodes.
+
+A score of your own subclasses :class:`BaseScore` and writes two methods, ``_fit``
+and ``log_marginal_likelihood``. Everything else (priors over edges, tables, DAG
+scores) is inherited, and every estimator takes it. ``fill_table`` may be overridden
+by a compiled routine; it must give the same numbers.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_feature_names, _check_n_features
+
+
+class BaseScore(ABC, BaseEstimator):
+    """Base class of decomposable scores.
+
+    Attributes
+    ----------
+    log_prior_odds_ : ndarray of shape (n_features, n_features)
+        ``log_prior_odds_[i, j]`` is added to the score whenever i is a parent of j:
+        ``edge_prior`` minus the log of the score's ``edge_penalty``, if it has one.
+    n_features_in_ : int
+        Number of variables seen during ``fit``.
+    """
+
+    @abstractmethod
+    def _fit(self, X, sample_weight):
+        """Validate the data and keep their sufficient statistics."""
+
+    @abstractmethod
+    def log_marginal_likelihood(self, node, parents):
+        """Log marginal likelihood of column `node` given the columns `parents`."""
+
+    def fit(self, X, y=None, sample_weight=None, edge_prior=None):
+        """Take what the score needs from the data.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The data.
+        y : None
+            Ignored, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts. A weight of 2 is the row given twice.
+        edge_prior : array-like of shape (n_features, n_features), default=None
+            ``edge_prior[i, j]`` is the log prior odds of the edge i -> j.
+
+        Returns
+        -------
+        self : object
+            The fitted score.
+        """
+        _check_feature_names(self, X, reset=True)
+        _check_n_features(self, X, reset=True)
+        self._fit(X, sample_weight)
+        n = self.n_features_in_
+        log_odds = np.full((n, n), -np.log(getattr(self, "edge_penalty", 1.0)))
+        if edge_prior is not None:
+            log_odds += check_edge_prior(edge_prior, n)
+        self.log_prior_odds_ = log_odds
+        return self
+
+    def local_score(self, node, parents):
+        """Log score of `node` with the given parents: marginal likelihood and prior.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_score : float
+            The child's term in the log score of a DAG.
+        """
+        parents = np.sort(np.asarray(parents, dtype=np.intp).reshape(-1))
+        log_prior = self.log_prior_odds_[parents, node].sum()
+        return float(self.log_marginal_likelihood(node, parents) + log_prior)
+
+    def dag_score(self, adjacency):
+        """Log score of a DAG: the sum of its nodes' local scores.
+
+        Parameters
+        ----------
+        adjacency : array-like of shape (n_features, n_features)
+            ``adjacency[i, j]`` is non-zero where there is an edge i -> j.
+
+        Returns
+        -------
+        log_score : float
+            Unnormalised log posterior probability of the DAG.
+        """
+        adjacency = np.asarray(adjacency, dtype=bool)
+        return sum(
+            self.local_score(node, np.flatnonzero(adjacency[:, node]))
+            for node in range(self.n_features_in_)
+        )
+
+    def fill_table(self, node, candidates, outsiders, base_column, out):
+        """Write the score of every subset of `candidates` into a table.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        candidates : ndarray of int
+            Its K permissible parents. Bit k of a row's number stands for
+            ``candidates[k]``.
+        outsiders : ndarray of int
+            Variables of which one may be added to any of the subsets.
+        base_column : int
+            The column for the subsets as they are.
+        out : ndarray of shape (2**K, n_columns)
+            ``out[mask, base_column]`` gets the score of the subset `mask`, and
+            ``out[mask, j]`` that of the subset plus the outsider j. Other entries
+            are left alone.
+        """
+        for mask in range(len(out)):
+            subset = [c for k, c in enumerate(candidates) if mask >> k & 1]
+            out[mask, base_column] = self.local_score(node, subset)
+            for outsider in outsiders:
+                out[mask, outsider] = self.local_score(node, [*subset, outsider])
+
+    def _column_name(self, column):
+        """Name of a column, for messages."""
+        names = getattr(self, "feature_names_in_", None)
+        return repr(str(names[column])) if names is not None else str(column)
+
+
+def check_edge_prior(edge_prior, n_features):
+    """Validate an (n, n) matrix of finite log prior odds."""
+    edge_prior = np.asarray(edge_prior, dtype=np.float64)
+    if edge_prior.shape != (n_features, n_features):
+        raise ValueError(
+            f"edge_prior must have shape ({n_features}, {n_features}), "
+            f"got {edge_prior.shape}."
+        )
+    if not np.isfinite(edge_prior).all():
+        raise ValueError(
+            "edge_prior must be finite; rule edges out or in with forbidden_edges "
+            "and required_edges."
+        )
+    return edge_prior
