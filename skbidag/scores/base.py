@@ -14,7 +14,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_feature_names, _check_n_features
+
+from skbidag._sklearn import _check_feature_names, _check_n_features
 
 
 class BaseScore(ABC, BaseEstimator):

@@ -1,0 +1,165 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Scores of all parent sets of a node under a linear Gaussian score.
+
+With T a positive definite matrix (for BGe the posterior scatter, for BIC the
+scatter), the score of node i with the l parents P is
+
+    offset[l] - slope[l] ln v(i | P) - det_weight ln det T_PP
+
+where v(i | P) = T_ii - T_iP T_PP^-1 T_Pi. The subsets are walked depth-first, one
+parent added at a time, keeping the *Schur complement* of what is not yet in the
+set: the rows of i and of the candidates still to come, over all columns, and the
+diagonal. Adding a parent is one rank-1 update of those rows. Half of all subsets
+contain the last candidate and have no rows to come, so on average a subset costs
+three row updates and the logarithms of its entries; nothing is factorized.
+
+In the same row stand, for every outsider j, the covariance with i and the variance
+given the set: v(i | P + j) = r_ii - r_ij^2 / r_jj and ln det + ln r_jj give the
+scores of the set plus each outsider in one vector loop.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from skbidag._core._vector cimport (
+    skb_log,
+    skb_outsider_scores,
+    skb_subtract_multiple,
+    skb_subtract_square,
+)
+
+
+cdef struct Walk:
+    # One level per number of parents in the set. A level holds n_rows + 1 rows of
+    # `width` doubles: the child, the candidates, and last the diagonal.
+    double *levels
+    Py_ssize_t level_size
+    Py_ssize_t width
+    Py_ssize_t n_candidates
+    Py_ssize_t child_column
+    const Py_ssize_t *columns      # where each candidate stands in a row
+    const double *floor            # smallest conditional variance of each column
+    const double *bias             # log prior odds of an outsider, -inf if none
+    const double *candidate_bias   # log prior odds of each candidate
+    const double *offset
+    const double *slope
+    double det_weight
+    bint extended
+    double *out
+    Py_ssize_t out_width
+    Py_ssize_t base_column
+
+
+cdef void visit(
+    const Walk *walk, Py_ssize_t size, Py_ssize_t mask, Py_ssize_t first,
+    double log_det, double log_prior
+) noexcept nogil:
+    """Write the row of one subset, then go on to the subsets that extend it."""
+    cdef:
+        double *level = walk.levels + size * walk.level_size
+        double *below = level + walk.level_size
+        double *row = walk.out + mask * walk.out_width
+        Py_ssize_t width = walk.width
+        Py_ssize_t last = walk.n_candidates + 1
+        Py_ssize_t i = walk.child_column
+        Py_ssize_t k, later, column
+        double child_floor = walk.floor[i]
+        double variance = max(level[i], child_floor)
+        double pivot
+        double *source
+
+    if walk.extended:
+        skb_outsider_scores(
+            row, level, level + last * width, walk.floor, walk.bias, variance,
+            child_floor,
+            walk.offset[size + 1] - walk.det_weight * log_det + log_prior,
+            walk.slope[size + 1], walk.det_weight, width,
+        )
+    row[walk.base_column] = (
+        walk.offset[size] - walk.slope[size] * skb_log(variance)
+        - walk.det_weight * log_det + log_prior
+    )
+    for k in range(first, walk.n_candidates):
+        column = walk.columns[k]
+        source = level + (k + 1) * width
+        pivot = max(source[column], walk.floor[column])
+        skb_subtract_multiple(below, level, source, level[column] / pivot, width)
+        for later in range(k + 1, walk.n_candidates):
+            skb_subtract_multiple(
+                below + (later + 1) * width, level + (later + 1) * width, source,
+                source[walk.columns[later]] / pivot, width,
+            )
+        skb_subtract_square(
+            below + last * width, level + last * width, source, 1.0 / pivot, width
+        )
+        visit(
+            walk, size + 1, mask | (<Py_ssize_t> 1 << k), k + 1,
+            log_det + skb_log(pivot), log_prior + walk.candidate_bias[k],
+        )
+
+
+def fill_table(
+    const double[:, ::1] rows, const double[::1] diagonal, const double[::1] floor,
+    Py_ssize_t child_column, const Py_ssize_t[::1] columns, const double[::1] bias,
+    const double[::1] candidate_bias, const double[::1] offset,
+    const double[::1] slope, double det_weight, Py_ssize_t base_column,
+    double[:, ::1] out,
+):
+    """Write the scores of all subsets of the candidates, plus each outsider.
+
+    Parameters
+    ----------
+    rows : (K + 1, width) array
+        The rows of T of the child and of its K candidates; width a multiple of 4.
+    diagonal, floor : (width,) arrays
+        The diagonal of T, and the smallest value a conditional variance can have.
+    child_column, columns : int, (K,) array
+        Where the child and the candidates stand among the columns.
+    bias : (width,) array
+        Log prior odds of each outsider as a parent, -inf for columns that are not
+        outsiders.
+    candidate_bias : (K,) array
+        Log prior odds of each candidate.
+    offset, slope : (K + 2,) arrays
+        The score's constants for each number of parents.
+    det_weight : float
+        The weight of ln det T_PP.
+    base_column : int
+        The column of `out` for the subsets without an outsider.
+    out : (2^K, width) array, or (2^K, 1) where there are no outsiders
+    """
+    cdef:
+        Walk walk
+        Py_ssize_t n_candidates = columns.shape[0]
+        Py_ssize_t width = rows.shape[1]
+        double *levels
+    walk.n_candidates = n_candidates
+    walk.width = width
+    walk.level_size = (n_candidates + 2) * width
+    walk.child_column = child_column
+    walk.columns = &columns[0] if n_candidates else NULL
+    walk.floor = &floor[0]
+    walk.bias = &bias[0]
+    walk.candidate_bias = &candidate_bias[0] if n_candidates else NULL
+    walk.offset = &offset[0]
+    walk.slope = &slope[0]
+    walk.det_weight = det_weight
+    walk.extended = out.shape[1] > 1
+    walk.out = &out[0, 0]
+    walk.out_width = out.shape[1]
+    walk.base_column = base_column
+    levels = <double *> malloc(
+        (n_candidates + 1) * walk.level_size * sizeof(double)
+    )
+    if levels == NULL:
+        raise MemoryError
+    walk.levels = levels
+    memcpy(levels, &rows[0, 0], (n_candidates + 1) * width * sizeof(double))
+    memcpy(
+        levels + (n_candidates + 1) * width, &diagonal[0], width * sizeof(double)
+    )
+    with nogil:
+        visit(&walk, 0, 0, 0, 0.0, 0.0)
+    free(levels)

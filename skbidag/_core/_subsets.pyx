@@ -1,0 +1,188 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Sums and maxima over all subsets of every subset: the zeta transform.
+
+A table has one row per subset (`mask`) of a node's K candidates and one column per
+outsider, plus the *base column* for the subset alone. In K passes, each of which
+adds to every row whose mask has bit k the row whose mask has not, a row comes to
+hold the sum (or the maximum) over all subsets of its mask: O(K 2^K) row operations.
+
+Sums are kept as ratios to the base column's sum. Then adding two rows is a convex
+combination of them, one multiplication and addition per entry and no exp or log:
+with b the log sum of the base column and r the ratios,
+
+    b  = ln(e^b1 + e^b2)        r = e^(b1 - b) r1 + e^(b2 - b) r2
+
+and the sum a chain asks for, over the base column and the outsiders that an order
+permits, is b + ln(sum of the permitted r), where the base column counts 1. A ratio
+that underflows is one that no such sum could feel. One that would overflow, an
+outsider worth more than 600 nats, cannot be held this way: then the passes are
+made on logarithms, and the rows concerned keep log ratios; such a row has a 0 in
+its base column (ln 1) where the others have a 1.
+"""
+
+from libc.math cimport INFINITY
+
+from skbidag._core._vector cimport (
+    skb_exp,
+    skb_exp_array,
+    skb_log_add_exp,
+    skb_log_add_rows,
+    skb_log_array,
+    skb_maximum,
+    skb_mix,
+    skb_ratios,
+)
+
+
+# exp(600) squared is still finite, so convex combinations and sums of ratios are.
+cdef double LARGEST_LOG_RATIO = 600.0
+
+
+def subset_sums(
+    const double[:, ::1] scores, Py_ssize_t base_column, double[:, ::1] ratios,
+    double[::1] log_sums
+):
+    """Sums of exp(scores) over all subsets of each mask.
+
+    Parameters
+    ----------
+    scores : (2^K, width) array
+        Log scores, -inf where there is none.
+    base_column : int
+    ratios : (2^K, width) array
+        Gets each column's sum divided by the base column's; the log of that in
+        rows where a ratio is too large. Such rows have 0 in the base column,
+        the others 1. Where the base column's sum is 0, all entries are 0.
+    log_sums : (2^K,) array
+        Gets the log of the base column's sums.
+    """
+    cdef:
+        Py_ssize_t n_rows = scores.shape[0]
+        Py_ssize_t width = scores.shape[1]
+        Py_ssize_t row
+        bint narrow = True
+        double largest
+    with nogil:
+        for row in range(n_rows):
+            log_sums[row] = scores[row, base_column]
+            if log_sums[row] == -INFINITY:
+                # no set here (a required parent is missing): nothing in any column
+                fill_zero(&ratios[row, 0], width)
+            elif width == 1:
+                ratios[row, 0] = 1.0
+            else:
+                largest = skb_ratios(
+                    &ratios[row, 0], &scores[row, 0], log_sums[row], width
+                )
+                if largest > LARGEST_LOG_RATIO:
+                    narrow = False
+                    break
+        if narrow:
+            add_ratios(&ratios[0, 0], &log_sums[0], n_rows, width)
+        else:
+            add_logarithms(
+                &scores[0, 0], &ratios[0, 0], &log_sums[0], base_column, n_rows,
+                width,
+            )
+
+
+cdef void fill_zero(double *row, Py_ssize_t width) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(width):
+        row[j] = 0.0
+
+
+cdef void add_ratios(
+    double *ratios, double *log_sums, Py_ssize_t n_rows, Py_ssize_t width
+) noexcept nogil:
+    cdef:
+        Py_ssize_t bit = 1
+        Py_ssize_t row, without
+        double total, share, other
+    while bit < n_rows:
+        for row in range(n_rows):
+            if not row & bit:
+                continue
+            without = row ^ bit
+            total = skb_log_add_exp(log_sums[row], log_sums[without])
+            if total == -INFINITY:
+                continue
+            share = skb_exp(log_sums[row] - total)
+            other = skb_exp(log_sums[without] - total)
+            log_sums[row] = total
+            if width > 1:
+                skb_mix(
+                    ratios + row * width, ratios + without * width, other, share,
+                    width,
+                )
+            else:
+                ratios[row] = 1.0
+        bit <<= 1
+
+
+cdef void add_logarithms(
+    const double *scores, double *ratios, double *log_sums, Py_ssize_t base_column,
+    Py_ssize_t n_rows, Py_ssize_t width
+) noexcept nogil:
+    cdef:
+        Py_ssize_t bit = 1
+        Py_ssize_t row, j
+        double base, largest
+        double *entries
+    for j in range(n_rows * width):
+        ratios[j] = scores[j]
+    while bit < n_rows:
+        for row in range(n_rows):
+            if row & bit:
+                skb_log_add_rows(
+                    ratios + row * width, ratios + (row ^ bit) * width, width
+                )
+        bit <<= 1
+    for row in range(n_rows):
+        entries = ratios + row * width
+        base = entries[base_column]
+        log_sums[row] = base
+        if base == -INFINITY:
+            fill_zero(entries, width)
+            continue
+        largest = -INFINITY
+        for j in range(width):
+            entries[j] = entries[j] - base
+            largest = max(largest, entries[j])
+        if largest <= LARGEST_LOG_RATIO:
+            skb_exp_array(entries, entries, width)
+            entries[base_column] = 1.0
+
+
+def subset_maxima(double[:, ::1] table):
+    """Replace each row by the maximum over the rows of all subsets of its mask."""
+    cdef:
+        Py_ssize_t n_rows = table.shape[0]
+        Py_ssize_t width = table.shape[1]
+        Py_ssize_t bit = 1
+        Py_ssize_t row
+    with nogil:
+        while bit < n_rows:
+            for row in range(n_rows):
+                if not row & bit:
+                    continue
+                if width > 1:
+                    skb_maximum(&table[row, 0], &table[row ^ bit, 0], width)
+                elif table[row ^ bit, 0] > table[row, 0]:
+                    table[row, 0] = table[row ^ bit, 0]
+            bit <<= 1
+
+
+def log_values(const double[::1] x):
+    """Natural logarithms by the kernels' own routine (for its test)."""
+    cdef double[::1] padded = x.copy()
+    skb_log_array(&padded[0], &padded[0], padded.shape[0])
+    return padded
+
+
+def exp_values(const double[::1] x):
+    """Exponentials by the kernels' own routine (for its test)."""
+    cdef double[::1] padded = x.copy()
+    skb_exp_array(&padded[0], &padded[0], padded.shape[0])
+    return padded

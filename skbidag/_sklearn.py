@@ -1,0 +1,27 @@
+"""The only place that imports scikit-learn's private names."""
+
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_params,
+)
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    _num_samples,
+)
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "StrOptions",
+    "_check_feature_names",
+    "_check_n_features",
+    "_check_sample_weight",
+    "_fit_context",
+    "_num_samples",
+    "validate_params",
+]

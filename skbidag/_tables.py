@@ -1,0 +1,296 @@
+"""Lookup tables: every score the chains need, computed once per node.
+
+A node with K permissible parents has one row per subset of them (`mask`; bit k
+stands for ``candidates[k]``). Where an extra parent is allowed, a row has one
+column per variable: column j holds the subset plus the outsider j, and the node's
+own column, which no outsider can claim, holds the subset alone (the *base
+column*). Columns of variables that are not outsiders, and the padding to a multiple
+of four, hold nothing. An order or partition then selects columns by comparing
+positions, the base column among them, in one vector loop. Without an extra parent
+the base column is all there is.
+
+Three tables may stand on one layout:
+
+``scores``
+    The log score of every parent set.
+``ratios`` with ``log_sums``
+    Sums over all subsets of a mask, for sampling (see ``_core/_subsets.pyx``).
+``maxima``
+    The best score over all subsets of a mask, for searching.
+"""
+
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skbidag._core._subsets import subset_maxima, subset_sums
+from skbidag._parallel import run_threads
+
+# Share of the free memory that tables may take unless the user says otherwise.
+MEMORY_SHARE = 0.6
+
+
+@dataclass
+class NodeTable:
+    """The tables of one node.
+
+    Attributes
+    ----------
+    node : int
+        The child.
+    candidates : ndarray of shape (K,)
+        Its permissible parents.
+    outsiders : ndarray
+        Variables of which one may join any subset of the candidates.
+    required : int
+        Mask of the candidates that every parent set contains.
+    base_column : int
+        The column of the subsets without an outsider.
+    scores : ndarray of shape (2**K, width)
+        Log score of each parent set, -inf where there is none.
+    """
+
+    node: int
+    candidates: np.ndarray
+    outsiders: np.ndarray
+    required: int
+    base_column: int
+    scores: np.ndarray
+    log_sums: np.ndarray | None = field(default=None, repr=False)
+    ratios: np.ndarray | None = field(default=None, repr=False)
+    maxima: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def n_candidates(self):
+        """Number of permissible parents, K."""
+        return len(self.candidates)
+
+    def add_sums(self):
+        """Build the sums over subsets, unless they are there."""
+        if self.ratios is None:
+            ratios = np.empty_like(self.scores)
+            log_sums = np.empty(len(self.scores))
+            subset_sums(self.scores, self.base_column, ratios, log_sums)
+            self.ratios, self.log_sums = ratios, log_sums
+
+    def add_maxima(self):
+        """Build the maxima over subsets, unless they are there."""
+        if self.maxima is None:
+            maxima = self.scores.copy()
+            subset_maxima(maxima)
+            self.maxima = maxima
+
+    def log_sum(self, mask, column=None):
+        """Log of the summed scores of all subsets of `mask`, plus an outsider.
+
+        Parameters
+        ----------
+        mask : int
+            The subset whose subsets are summed.
+        column : int, default=None
+            The outsider that joins each of them; None for none.
+        """
+        if column is None or column == self.base_column:
+            return self.log_sums[mask]
+        ratio = self.ratios[mask, column]
+        if self.ratios[mask, self.base_column] == 0.0:
+            return self.log_sums[mask] + ratio
+        with np.errstate(divide="ignore"):
+            return self.log_sums[mask] + np.log(ratio)
+
+    def log_sums_containing(self, candidate):
+        """Log sums over the subsets that contain one candidate.
+
+        Parameters
+        ----------
+        candidate : int
+            Number k of the candidate, 0 <= k < K.
+
+        Returns
+        -------
+        log_sums : ndarray of shape (2**(K - 1), width)
+            Row `mask`, in which bit k is left out, holds the log of the sum over
+            the sets S + k with S a subset of `mask`. All terms are positive: unlike
+            a difference of sums, it keeps its digits however weak the candidate is.
+        """
+        masks = np.arange(len(self.scores))
+        with_candidate = self.scores[masks >> candidate & 1 == 1]
+        result = np.empty_like(with_candidate)
+        ratios = np.empty_like(with_candidate)
+        log_sums = np.empty(len(with_candidate))
+        subset_sums(
+            np.ascontiguousarray(with_candidate), self.base_column, ratios, log_sums
+        )
+        in_logs = ratios[:, self.base_column] == 0.0
+        with np.errstate(divide="ignore"):
+            result = np.where(in_logs[:, None], ratios, np.log(ratios))
+        return result + log_sums[:, None]
+
+    def best_parents(self, mask, columns):
+        """Best parent set within `mask` plus at most one of the outsiders `columns`.
+
+        Parameters
+        ----------
+        mask : int
+            Candidates that may be parents.
+        columns : sequence of int
+            Outsiders that may be parents.
+
+        Returns
+        -------
+        parents : ndarray of int
+            The parents, sorted.
+        log_score : float
+            Their score.
+        """
+        subsets = np.arange(len(self.scores))
+        subsets = subsets[subsets & ~mask == 0]
+        columns = np.append(self.base_column, np.asarray(columns, dtype=np.intp))
+        block = self.scores[np.ix_(subsets, columns)]
+        row, column = np.unravel_index(np.argmax(block), block.shape)
+        return (
+            self.parents_of(subsets[row], columns[column]),
+            float(block[row, column]),
+        )
+
+    def parents_of(self, mask, column):
+        """Variables in a subset, and the outsider of a column, sorted."""
+        bits = np.flatnonzero(mask >> np.arange(self.n_candidates) & 1)
+        parents = self.candidates[bits]
+        if column != self.base_column:
+            parents = np.append(parents, column)
+        return np.sort(parents)
+
+
+def table_width(n_features, extended):
+    """Columns of a table row: all variables, padded to whole vectors, or one."""
+    return -(-n_features // 4) * 4 if extended else 1
+
+
+def table_bytes(space, n_tables=2):
+    """Memory of each node's tables.
+
+    Parameters
+    ----------
+    space : SearchSpace
+        The search space.
+    n_tables : int, default=2
+        How many tables of doubles stand side by side.
+
+    Returns
+    -------
+    n_bytes : ndarray of shape (n_features,)
+        Bytes per node, as floats: a node with many candidates exceeds integers.
+    """
+    sizes = space.permitted.sum(axis=0)
+    width = table_width(space.n_features, space.extended)
+    return 8.0 * (n_tables * width + 1) * 2.0**sizes
+
+
+def free_memory():
+    """Bytes that are free, or infinity where the system does not tell."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return 1024.0 * int(line.split()[1])
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, AttributeError):
+        return float("inf")
+
+
+def check_memory(space, memory_limit=None, names=None, n_tables=2):
+    """Raise a MemoryError that names the largest node if the tables do not fit.
+
+    Parameters
+    ----------
+    space : SearchSpace
+        The search space.
+    memory_limit : float, default=None
+        Bytes all tables may take; None stands for a share of what is free.
+    names : sequence of str, default=None
+        Names of the variables, for the message.
+    n_tables : int, default=2
+        How many tables stand side by side.
+    """
+    n_bytes = table_bytes(space, n_tables)
+    limit = MEMORY_SHARE * free_memory() if memory_limit is None else memory_limit
+    if n_bytes.sum() <= limit:
+        return
+    node = int(np.argmax(n_bytes))
+    name = repr(str(names[node])) if names is not None else node
+    raise MemoryError(
+        f"The score tables would take {n_bytes.sum():.3g} bytes, the limit is "
+        f"{limit:.3g}. The largest is that of node {name}: "
+        f"{int(space.permitted[:, node].sum())} permissible parents need "
+        f"{n_bytes[node]:.3g} bytes. Lower max_parents or alpha, set "
+        "extra_parent=False, or raise memory_limit."
+    )
+
+
+def build_tables(
+    score, space, *, sums=False, maxima=False, previous=None, n_jobs=None,
+    memory_limit=None, names=None,
+):  # fmt: skip
+    """Build the tables of all nodes.
+
+    Parameters
+    ----------
+    score : BaseScore
+        A fitted score.
+    space : SearchSpace
+        Which parents each node may have.
+    sums, maxima : bool, default=False
+        Which tables to build beside the scores.
+    previous : list of NodeTable, default=None
+        Tables of an earlier space with the same score. Nodes whose parents may
+        still be the same keep theirs.
+    n_jobs : int, default=None
+        Number of threads.
+    memory_limit : float, default=None
+        Bytes all tables may take; None stands for a share of what is free.
+    names : sequence of str, default=None
+        Names of the variables, for messages.
+
+    Returns
+    -------
+    tables : list of NodeTable
+        One per node.
+    """
+    check_memory(space, memory_limit, names, n_tables=1 + sums + maxima)
+
+    def build(node):
+        table = previous[node] if previous is not None else None
+        if table is None or not is_current(table, space):
+            table = score_table(score, space, node)
+        if sums:
+            table.add_sums()
+        if maxima:
+            table.add_maxima()
+        return table
+
+    return run_threads(build, range(space.n_features), n_jobs)
+
+
+def is_current(table, space):
+    """Tell whether a table still describes its node's parents in `space`."""
+    return (
+        np.array_equal(table.candidates, space.candidates(table.node))
+        and np.array_equal(table.outsiders, space.outsiders(table.node))
+        and table.required == space.required_mask(table.node)
+        and (table.scores.shape[1] > 1) == space.extended
+    )
+
+
+def score_table(score, space, node):
+    """The scores of all parent sets that `space` permits for `node`."""
+    candidates, outsiders = space.candidates(node), space.outsiders(node)
+    width = table_width(space.n_features, space.extended)
+    base_column = node if space.extended and width > 1 else 0
+    scores = np.full((1 << len(candidates), width), -np.inf)
+    score.fill_table(node, candidates, outsiders, base_column, scores)
+    required = space.required_mask(node)
+    if required:
+        scores[np.arange(len(scores)) & required != required] = -np.inf
+    return NodeTable(node, candidates, outsiders, required, base_column, scores)
