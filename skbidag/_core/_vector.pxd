@@ -108,18 +108,57 @@ cdef extern from *:
         *out = SKB_SELECT(tiny, SKB_ALL(0.0), y);
     }
 
+    /* One value at a time, by the same operations and so with the same bits. */
     SKB_INLINE double skb_log(double x)
     {
-        skb_vec v = SKB_ALL(x), y;
-        skb_log_to(&v, &y);
-        return y[0];
+        int64_t bits, k;
+        memcpy(&bits, &x, 8);
+        k = (int64_t)((uint64_t)(bits - 0x3fe6a09e667f3bcdLL + (1024LL << 52)) >> 52)
+            - 1024;
+        bits -= (int64_t)((uint64_t)k << 52);
+        double m, kd = (double)k;
+        memcpy(&m, &bits, 8);
+        double s = (m - 1.0) / (m + 1.0), z = s * s, p = 1.0 / 19;
+        p = p * z + 1.0 / 17;
+        p = p * z + 1.0 / 15;
+        p = p * z + 1.0 / 13;
+        p = p * z + 1.0 / 11;
+        p = p * z + 1.0 / 9;
+        p = p * z + 1.0 / 7;
+        p = p * z + 1.0 / 5;
+        p = p * z + 1.0 / 3;
+        double twice = s + s;
+        return kd * 6.93147180369123816490e-01
+               + (twice + (twice * z * p + kd * 1.90821492927058770002e-10));
     }
 
     SKB_INLINE double skb_exp(double x)
     {
-        skb_vec v = SKB_ALL(x), y;
-        skb_exp_to(&v, &y);
-        return y[0];
+        if (x < -708.0) return 0.0;
+        double shifted = x * 1.4426950408889634074 + 6755399441055744.0;
+        double k = shifted - 6755399441055744.0;
+        double r = x - k * 6.93147180369123816490e-01;
+        r = r - k * 1.90821492927058770002e-10;
+        double p = 1.0 / 6227020800.0;
+        p = p * r + 1.0 / 479001600.0;
+        p = p * r + 1.0 / 39916800.0;
+        p = p * r + 1.0 / 3628800.0;
+        p = p * r + 1.0 / 362880.0;
+        p = p * r + 1.0 / 40320.0;
+        p = p * r + 1.0 / 5040.0;
+        p = p * r + 1.0 / 720.0;
+        p = p * r + 1.0 / 120.0;
+        p = p * r + 1.0 / 24.0;
+        p = p * r + 1.0 / 6.0;
+        p = p * r + 1.0 / 2.0;
+        p = p * r + 1.0;
+        p = p * r + 1.0;
+        int64_t power, bits;
+        memcpy(&power, &shifted, 8);
+        memcpy(&bits, &p, 8);
+        bits += (int64_t)((uint64_t)power << 52);
+        memcpy(&p, &bits, 8);
+        return p;
     }
 
     /* ln(e^a + e^b); either may be -inf */
@@ -148,7 +187,18 @@ cdef extern from *:
         }
     }
 
-    /* target -= factor * source */
+    /* row = ln row, and -inf for 0 */
+    SKB_CLONES void skb_log_or_nothing(double *row, Py_ssize_t size)
+    {
+        for (Py_ssize_t j = 0; j < size; j += 4) {
+            skb_vec v = SKB_LOAD(row + j), y;
+            skb_int zero = (skb_int)(v == SKB_ALL(0.0));
+            skb_log_to(&v, &y);
+            SKB_STORE(row + j, SKB_SELECT(zero, SKB_ALL(-INFINITY), y));
+        }
+    }
+
+    /* target = old - factor * source */
     SKB_CLONES void skb_subtract_multiple(double *target, const double *old,
             const double *source, double factor, Py_ssize_t size)
     {
@@ -307,6 +357,7 @@ cdef extern from *:
         const double *x, double *out, Py_ssize_t size) noexcept nogil
     void skb_exp_array(
         const double *x, double *out, Py_ssize_t size) noexcept nogil
+    void skb_log_or_nothing(double *row, Py_ssize_t size) noexcept nogil
     void skb_subtract_multiple(
         double *target, const double *old, const double *source, double factor,
         Py_ssize_t size) noexcept nogil

@@ -1,0 +1,569 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Order MCMC (Friedman & Koller 2003; Kuipers, Suter & Moffa 2022, section 2).
+
+State
+    A permutation of the nodes. The parents of a node stand to the right of it. With
+    each node: the mask of its candidates to the right, and its log score, the sum
+    (for sampling) or the maximum (for searching) over all its parent sets within
+    them, one lookup.
+Moves
+    *swap*: exchange two nodes at random. *transposition*: exchange two neighbors.
+    Both are symmetric proposals, accepted with the ratio of the scores.
+    *relocation*: take a node out and put it back at one of the n places, drawn in
+    proportion to the scores: a Gibbs move, always accepted.
+What stays true
+    Every node's score is the lookup for the present order: scores are looked up,
+    never updated by differences, so rounding does not build up however long a chain
+    is. A chain never stands on an order that a required edge rules out (score
+    -inf); proposals of such orders are rejected.
+Cost
+    A lookup is one row, O(n / 4) additions, and one logarithm. A transposition looks
+    up two nodes, a swap those between the two, a relocation 2 n.
+
+The scores may be raised to a power (tempering) when searching. Every order that is
+looked at, accepted or not, is inspected for the best.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from skbidag._core._random cimport below, bitgen_of, skb_bitgen, uniform
+from skbidag._core._tables cimport NodeView, TableViews
+from skbidag._core._vector cimport (
+    skb_exp,
+    skb_log,
+    skb_log_sum_exp_from,
+    skb_max_from,
+    skb_sum_from,
+)
+
+
+cdef enum:
+    SWAP, TRANSPOSITION, RELOCATION
+
+
+cdef class OrderChain:
+    """One chain over orders.
+
+    Parameters
+    ----------
+    views : TableViews
+        The tables, with sums for sampling or maxima for searching.
+    bit_generator : numpy.random.BitGenerator
+        The chain's own stream of random numbers.
+    order : array of shape (n,)
+        Where to start: a permutation, parents to the right of their children.
+    move_probabilities : array of shape (3,)
+        How often to swap, transpose and relocate.
+    maximize : bool
+        Whether a node's score is its best parent set or the sum over all.
+    scan : bool
+        Relocate the nodes in turn instead of at random.
+    power : float
+        Power of the scores; 1 samples from the posterior.
+    """
+
+    cdef:
+        TableViews views
+        object bit_generator
+        skb_bitgen *bitgen
+        Py_ssize_t n
+        Py_ssize_t width
+        bint maximize
+        bint scan
+        Py_ssize_t scan_node
+        double swap_below
+        double transposition_below
+        public double power
+        # state; `place` is the position of each node, with -1 in the padding
+        Py_ssize_t[::1] order_
+        double[::1] place
+        int64_t[::1] mask
+        double[::1] score
+        # the best order seen
+        Py_ssize_t[::1] best_order_
+        readonly double best_log_score
+        double current
+        # what a proposal would change, by position (or slot)
+        int64_t[::1] new_mask
+        double[::1] new_score
+        int64_t[::1] slot_mask
+        double[::1] slot_score
+        double[::1] slot_total
+        double[::1] weight
+        int64_t[::1] proposed
+        int64_t[::1] accepted
+
+    def __init__(
+        self, TableViews views, bit_generator, order, move_probabilities,
+        bint maximize=False, bint scan=False, double power=1.0,
+    ):
+        cdef Py_ssize_t n = views.n_nodes
+        self.views = views
+        self.bit_generator = bit_generator
+        self.bitgen = bitgen_of(bit_generator)
+        self.n = n
+        self.width = views.width
+        self.maximize = maximize
+        self.scan = scan
+        self.scan_node = 0
+        self.power = power
+        self.swap_below = move_probabilities[SWAP]
+        self.transposition_below = self.swap_below + move_probabilities[TRANSPOSITION]
+        self.order_ = np.empty(n, dtype=np.intp)
+        self.best_order_ = np.empty(n, dtype=np.intp)
+        self.place = np.full(max(self.width, n), -1.0)
+        self.mask = np.zeros(n, dtype=np.int64)
+        self.score = np.zeros(n)
+        self.new_mask = np.zeros(n, dtype=np.int64)
+        self.new_score = np.zeros(n)
+        self.slot_mask = np.zeros(n, dtype=np.int64)
+        self.slot_score = np.zeros(n)
+        self.slot_total = np.zeros(n)
+        self.weight = np.zeros(n)
+        self.proposed = np.zeros(3, dtype=np.int64)
+        self.accepted = np.zeros(3, dtype=np.int64)
+        self.best_log_score = -INFINITY
+        self.set_order(order)
+
+    # ------------------------------------------------------------------ state
+
+    def set_order(self, order):
+        """Move to an order."""
+        cdef Py_ssize_t p
+        cdef const Py_ssize_t[::1] given = np.ascontiguousarray(order, dtype=np.intp)
+        if sorted(given) != list(range(self.n)):
+            raise ValueError("order must be a permutation of the nodes")
+        self.order_[:] = given
+        for p in range(self.n):
+            self.place[given[p]] = p
+        with nogil:
+            for p in range(self.n):
+                self.mask[p] = self.mask_from(p, self.place[p])
+                self.score[p] = self.look_up(p, self.mask[p], self.place[p])
+            self.refresh()
+            self.inspect(self.current)
+
+    @property
+    def order(self):
+        """The present order, parents to the right of their children."""
+        return np.array(self.order_)
+
+    @property
+    def best_order(self):
+        """The best order seen."""
+        return np.array(self.best_order_)
+
+    @property
+    def node_scores(self):
+        """The log score of each node."""
+        return np.array(self.score)
+
+    @property
+    def log_score(self):
+        """The log score of the present order."""
+        self.refresh()
+        return self.current
+
+    @property
+    def proposed_moves(self):
+        """Number of swaps, transpositions and relocations proposed."""
+        return np.array(self.proposed)
+
+    @property
+    def accepted_moves(self):
+        """Number of swaps, transpositions and relocations that changed the order."""
+        return np.array(self.accepted)
+
+    def forget_best(self):
+        """Start the record of the best order anew from the present one."""
+        self.best_log_score = -INFINITY
+        self.refresh()
+        self.inspect(self.current)
+
+    def __getstate__(self):
+        return {
+            "order": self.order, "best_order": self.best_order,
+            "best_log_score": self.best_log_score, "scan_node": self.scan_node,
+            "proposed": self.proposed_moves, "accepted": self.accepted_moves,
+            "bit_generator": self.bit_generator.state,
+        }
+
+    def restore(self, state):
+        """Go on from a state that ``__getstate__`` gave."""
+        self.set_order(state["order"])
+        self.best_order_[:] = state["best_order"]
+        self.best_log_score = state["best_log_score"]
+        self.scan_node = state["scan_node"]
+        self.proposed[:] = state["proposed"]
+        self.accepted[:] = state["accepted"]
+        self.bit_generator.state = state["bit_generator"]
+
+    # ---------------------------------------------------------------- lookups
+
+    cdef inline double look_up(
+        self, Py_ssize_t node, int64_t mask, double limit
+    ) noexcept nogil:
+        """Score of a node whose parents stand at `limit` or to the right of it.
+
+        The node's own place must be `limit`: its column is the base column.
+        """
+        cdef const NodeView *view = &self.views.nodes[node]
+        cdef Py_ssize_t width = self.width
+        cdef const double *row
+        cdef double log_sum
+        if self.maximize:
+            if width == 1:
+                return view.maxima[mask]
+            return skb_max_from(
+                view.maxima + mask * width, &self.place[0], limit, width
+            )
+        log_sum = view.log_sums[mask]
+        if width == 1 or log_sum == -INFINITY:
+            return log_sum
+        row = view.ratios + mask * width
+        if row[view.base_column] == 1.0:
+            return log_sum + skb_log(
+                skb_sum_from(row, &self.place[0], limit, width)
+            )
+        return log_sum + skb_log_sum_exp_from(row, &self.place[0], limit, width)
+
+    cdef inline int64_t mask_from(
+        self, Py_ssize_t node, double limit
+    ) noexcept nogil:
+        """The node's candidates to the right of `limit`."""
+        cdef const NodeView *view = &self.views.nodes[node]
+        cdef int64_t mask = 0
+        cdef Py_ssize_t k
+        for k in range(view.n_candidates):
+            if self.place[view.candidates[k]] > limit:
+                mask |= <int64_t> 1 << k
+        return mask
+
+    cdef inline int64_t with_parent(
+        self, int64_t mask, Py_ssize_t node, Py_ssize_t parent
+    ) noexcept nogil:
+        cdef signed char bit = self.views.bits[node * self.n + parent]
+        return mask | (<int64_t> 1 << bit) if bit >= 0 else mask
+
+    cdef inline int64_t without_parent(
+        self, int64_t mask, Py_ssize_t node, Py_ssize_t parent
+    ) noexcept nogil:
+        cdef signed char bit = self.views.bits[node * self.n + parent]
+        return mask & ~(<int64_t> 1 << bit) if bit >= 0 else mask
+
+    cdef void refresh(self) noexcept nogil:
+        """Add up the order's score anew."""
+        cdef Py_ssize_t i
+        self.current = 0.0
+        for i in range(self.n):
+            self.current += self.score[i]
+
+    cdef inline void inspect(self, double log_score) noexcept nogil:
+        """Keep the present order if none was better."""
+        if log_score > self.best_log_score:
+            self.best_log_score = log_score
+            self.best_order_[:] = self.order_
+
+    # ------------------------------------------------------------------ moves
+
+    cdef double propose_swap(self, Py_ssize_t p, Py_ssize_t q) noexcept nogil:
+        """Change in log score if the nodes at places p < q were exchanged.
+
+        Leaves the new masks and scores of the nodes from p to q in `new_mask` and
+        `new_score`, at their places in the *present* order.
+        """
+        cdef:
+            Py_ssize_t left = self.order_[p]
+            Py_ssize_t right = self.order_[q]
+            Py_ssize_t r, node
+            int64_t left_mask = self.without_parent(self.mask[left], left, right)
+            int64_t right_mask = self.with_parent(self.mask[right], right, left)
+            int64_t mask
+            double change = 0.0
+        self.place[left] = q
+        self.place[right] = p
+        for r in range(p + 1, q):
+            node = self.order_[r]
+            left_mask = self.without_parent(left_mask, left, node)
+            right_mask = self.with_parent(right_mask, right, node)
+            mask = self.without_parent(self.mask[node], node, right)
+            mask = self.with_parent(mask, node, left)
+            self.new_mask[r] = mask
+            self.new_score[r] = self.look_up(node, mask, r)
+            change += self.new_score[r] - self.score[node]
+        self.new_mask[p] = left_mask
+        self.new_mask[q] = right_mask
+        self.new_score[p] = self.look_up(left, left_mask, q)
+        self.new_score[q] = self.look_up(right, right_mask, p)
+        change += self.new_score[p] - self.score[left]
+        change += self.new_score[q] - self.score[right]
+        self.place[left] = p
+        self.place[right] = q
+        return change
+
+    cdef void apply_swap(
+        self, Py_ssize_t p, Py_ssize_t q, double change
+    ) noexcept nogil:
+        cdef Py_ssize_t left = self.order_[p], right = self.order_[q], r, node
+        for r in range(p, q + 1):
+            node = self.order_[r]
+            self.mask[node] = self.new_mask[r]
+            self.score[node] = self.new_score[r]
+        self.order_[p] = right
+        self.order_[q] = left
+        self.place[left] = q
+        self.place[right] = p
+        self.current += change
+
+    cdef inline bint accepts(self, double change) noexcept nogil:
+        if change >= 0:
+            return True
+        return uniform(self.bitgen) < skb_exp(self.power * change)
+
+    cdef bint try_swap(self, Py_ssize_t p, Py_ssize_t q) noexcept nogil:
+        cdef double change = self.propose_swap(p, q)
+        cdef bint accept = self.accepts(change)
+        if accept:
+            self.apply_swap(p, q, change)
+            self.inspect(self.current)
+        return accept
+
+    cdef void propose_relocation(self, Py_ssize_t node) noexcept nogil:
+        """Log scores of the order with `node` at each of the n places.
+
+        With the others in their present order, slot s has the first s of them to
+        the left of `node`, which then may be their parent, and the rest to its
+        right. So the score at slot s is the sum of the scores *with* it over the
+        first s, *without* it over the rest, and of its own score there.
+        `new_mask` and `new_score` get what the others have on the side they are
+        not on now, by their places in the present order.
+        """
+        cdef:
+            Py_ssize_t n = self.n
+            Py_ssize_t from_ = <Py_ssize_t> self.place[node]
+            Py_ssize_t p, s, other
+            int64_t mask
+            double total
+        # Left of all: nobody may have it as a parent. Right of all: everybody.
+        self.place[node] = -1.0
+        for p in range(from_):
+            other = self.order_[p]
+            self.new_mask[p] = self.without_parent(self.mask[other], other, node)
+            self.new_score[p] = self.look_up(other, self.new_mask[p], p)
+        self.place[node] = n
+        for p in range(from_ + 1, n):
+            other = self.order_[p]
+            self.new_mask[p] = self.with_parent(self.mask[other], other, node)
+            self.new_score[p] = self.look_up(other, self.new_mask[p], p)
+
+        # Its own score: start right of all, step left over one node at a time.
+        mask = 0
+        for s in range(n - 1, -1, -1):
+            # the others' places have a gap at from_
+            self.place[node] = (s if s <= from_ else s + 1) - 0.5
+            if s < n - 1:
+                other = self.order_[s if s < from_ else s + 1]
+                mask = self.with_parent(mask, node, other)
+            self.slot_mask[s] = mask
+            self.slot_score[s] = self.look_up(node, mask, self.place[node])
+        self.place[node] = from_
+
+        total = 0.0
+        for s in range(n):
+            self.slot_total[s] = total + self.slot_score[s]
+            if s < n - 1:
+                p = s if s < from_ else s + 1
+                total += self.score[self.order_[p]] if p < from_ else (
+                    self.new_score[p]
+                )
+        total = 0.0
+        for s in range(n - 1, -1, -1):
+            self.slot_total[s] += total
+            if s > 0:
+                p = s - 1 if s - 1 < from_ else s
+                total += self.new_score[p] if p < from_ else (
+                    self.score[self.order_[p]]
+                )
+
+    cdef void apply_relocation(self, Py_ssize_t node, Py_ssize_t slot) noexcept nogil:
+        cdef:
+            Py_ssize_t from_ = <Py_ssize_t> self.place[node]
+            Py_ssize_t step = 1 if slot > from_ else -1
+            Py_ssize_t p, other
+        p = from_
+        while p != slot:
+            other = self.order_[p + step]
+            self.mask[other] = self.new_mask[p + step]
+            self.score[other] = self.new_score[p + step]
+            self.order_[p] = other
+            self.place[other] = p
+            p += step
+        self.order_[slot] = node
+        self.place[node] = slot
+        self.mask[node] = self.slot_mask[slot]
+        self.score[node] = self.slot_score[slot]
+        self.current = self.slot_total[slot]
+
+    cdef bint relocate(self, Py_ssize_t node) noexcept nogil:
+        cdef:
+            Py_ssize_t n = self.n, s, slot = n - 1
+            Py_ssize_t from_ = <Py_ssize_t> self.place[node]
+            double top = -INFINITY, total = 0.0, u
+            Py_ssize_t best = 0
+        self.propose_relocation(node)
+        for s in range(n):
+            if self.slot_total[s] > top:
+                top = self.slot_total[s]
+                best = s
+        for s in range(n):
+            self.weight[s] = skb_exp(self.power * (self.slot_total[s] - top))
+            total += self.weight[s]
+        u = uniform(self.bitgen) * total
+        slot = best
+        for s in range(n):
+            u -= self.weight[s]
+            if u < 0:
+                slot = s
+                break
+        if self.maximize and top > self.best_log_score:
+            slot = best  # do not walk past the best order so far
+        self.apply_relocation(node, slot)
+        self.inspect(self.current)
+        return slot != from_
+
+    cdef void step(self) noexcept nogil:
+        cdef:
+            double u = uniform(self.bitgen)
+            Py_ssize_t n = self.n, p, q, node
+            int move
+            bint changed
+        if u < self.swap_below:
+            move = SWAP
+            p = below(self.bitgen, n)
+            q = below(self.bitgen, n - 1)
+            if q >= p:
+                q += 1
+            changed = self.try_swap(min(p, q), max(p, q))
+        elif u < self.transposition_below:
+            move = TRANSPOSITION
+            p = below(self.bitgen, n - 1)
+            changed = self.try_swap(p, p + 1)
+        else:
+            move = RELOCATION
+            if self.scan:
+                node = self.scan_node
+                self.scan_node = (node + 1) % n
+            else:
+                node = below(self.bitgen, n)
+            changed = self.relocate(node)
+        self.proposed[move] += 1
+        self.accepted[move] += changed
+
+    def run(self, Py_ssize_t n_steps):
+        """Make `n_steps` steps without holding the GIL."""
+        cdef Py_ssize_t t
+        if self.n < 2:
+            return  # one order only: every step stays on it
+        with nogil:
+            self.refresh()
+            for t in range(n_steps):
+                self.step()
+                if t & 1023 == 1023:
+                    self.refresh()
+
+    # -------------------------------------------------- one move, for the tests
+
+    def swap_change(self, Py_ssize_t p, Py_ssize_t q):
+        """Change in log score if the nodes at places p < q were exchanged."""
+        return self.propose_swap(p, q)
+
+    def relocation_scores(self, Py_ssize_t node):
+        """Log scores with `node` put at each of the n places."""
+        self.propose_relocation(node)
+        return np.array(self.slot_total)
+
+    # ------------------------------------------------------------ drawing a DAG
+
+    def draw_dag(self, unsigned char[:, ::1] packed):
+        """Draw a DAG from the posterior given the order.
+
+        Parameters
+        ----------
+        packed : (n, ceil(n / 8)) array of bytes
+            Gets the adjacency matrix, A[i, j] = 1 for i -> j, with eight columns to
+            a byte as in ``numpy.packbits``.
+
+        Returns
+        -------
+        log_score : float
+            The log score of the DAG.
+        """
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        with nogil:
+            memset(&packed[0, 0], 0, packed.shape[0] * packed.shape[1])
+            for i in range(self.n):
+                total += self.draw_parents(i, packed)
+        return total
+
+    cdef double draw_parents(
+        self, Py_ssize_t node, unsigned char[:, ::1] packed
+    ) noexcept nogil:
+        cdef:
+            const NodeView *view = &self.views.nodes[node]
+            Py_ssize_t width = self.width, column = view.base_column, j, k
+            int64_t mask = self.mask[node], subset, chosen
+            const double *row
+            double limit = self.place[node], rest, log_sum, score, top
+            bint in_logs
+        log_sum = view.log_sums[mask]
+        if width > 1:
+            # which outsider, or none: in proportion to its sum
+            row = view.ratios + mask * width
+            in_logs = row[view.base_column] == 0.0
+            top = self.score[node] - log_sum
+            rest = uniform(self.bitgen)
+            if not in_logs:
+                rest *= skb_sum_from(row, &self.place[0], limit, width)
+            for j in range(width):
+                if self.place[j] >= limit:
+                    rest -= skb_exp(row[j] - top) if in_logs else row[j]
+                    if rest < 0:
+                        column = j
+                        break
+            if column != view.base_column:
+                log_sum += row[column] if in_logs else skb_log(row[column])
+        # which subset of the candidates, among all within the mask
+        rest = uniform(self.bitgen)
+        subset = chosen = mask
+        top = -INFINITY
+        while True:
+            score = view.scores[subset * width + column]
+            rest -= skb_exp(score - log_sum)
+            if score > top:
+                # where rounding leaves something of `rest`, take the best set
+                top = score
+                chosen = subset
+            if rest < 0:
+                chosen = subset
+                break
+            if subset == 0:
+                break
+            subset = (subset - 1) & mask
+        for k in range(view.n_candidates):
+            if chosen >> k & 1:
+                mark_edge(packed, view.candidates[k], node)
+        if column != view.base_column:
+            mark_edge(packed, column, node)
+        return view.scores[chosen * width + column]
+
+
+cdef inline void mark_edge(
+    unsigned char[:, ::1] packed, Py_ssize_t parent, Py_ssize_t child
+) noexcept nogil:
+    packed[parent, child >> 3] |= <unsigned char> (128 >> (child & 7))
