@@ -1,0 +1,529 @@
+"""Graphs as adjacency matrices.
+
+A graph with n nodes is an (n, n) matrix of zeros and ones in which ``A[i, j]`` is the
+edge i -> j. A partially directed graph, such as a CPDAG, has both ``A[i, j]`` and
+``A[j, i]`` where the edge i - j has no direction.
+"""
+
+from itertools import combinations
+from numbers import Integral
+
+import numpy as np
+
+from skbidag._core import _graphs
+from skbidag._sklearn import Interval, validate_params
+
+__all__ = [
+    "ancestors",
+    "descendants",
+    "from_networkx",
+    "is_cpdag",
+    "is_dag",
+    "markov_blanket",
+    "skeleton",
+    "to_cpdag",
+    "to_networkx",
+    "topological_order",
+    "v_structures",
+]
+
+_NODE = Interval(Integral, 0, None, closed="left")
+
+
+def check_adjacency(A, name="A", *, self_loops=False):
+    """Validate an adjacency matrix.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        Zeros and ones of any numeric or bool dtype.
+    name : str, default="A"
+        What messages call it.
+    self_loops : bool, default=False
+        Whether the diagonal may have ones.
+
+    Returns
+    -------
+    adjacency : ndarray of bool of shape (n_nodes, n_nodes)
+        The matrix, C-contiguous. It shares memory with `A` where it can.
+    """
+    A = np.asarray(A)
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(
+            f"{name} must be a square matrix of shape (n_nodes, n_nodes), got an "
+            f"array of shape {A.shape}."
+        )
+    if A.dtype != bool:
+        # Not astype(bool), which would take a probability or NaN for an edge.
+        wrong = (A != 0) & (A != 1)
+        if np.any(wrong):
+            i, j = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"{name} must hold zeros and ones only, got {name}[{i}, {j}] = "
+                f"{A[i, j]!s}."
+            )
+        A = A == 1
+    if not self_loops and A.diagonal().any():
+        node = np.flatnonzero(A.diagonal())[0]
+        raise ValueError(f"{name} has an edge from node {node} to itself.")
+    return np.ascontiguousarray(A)
+
+
+def _check_node(node, n_nodes):
+    if node >= n_nodes:
+        raise ValueError(f"node must be below {n_nodes}, got {node}.")
+    return int(node)
+
+
+def _check_dag(A):
+    A = check_adjacency(A)
+    if _graphs.topological_order(A.view(np.uint8)) is None:
+        raise ValueError("A must be a DAG, but it has a cycle.")
+    return A
+
+
+@validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
+def is_dag(A):
+    """Tell whether a directed graph has no cycle.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+
+    Returns
+    -------
+    acyclic : bool
+        Whether the graph is a DAG.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import is_dag
+    >>> is_dag([[0, 1], [0, 0]])
+    True
+    >>> is_dag([[0, 1], [1, 0]])
+    False
+    """
+    A = check_adjacency(A, self_loops=True)
+    return _graphs.topological_order(A.view(np.uint8)) is not None
+
+
+@validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
+def topological_order(A):
+    """Put the nodes of a DAG in an order in which parents come before children.
+
+    Of all such orders it is the first in the dictionary's sense: each place has the
+    smallest node whose parents all come before.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+
+    Returns
+    -------
+    order : ndarray of int of shape (n_nodes,)
+        The nodes, parents first.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a cycle.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import topological_order
+    >>> topological_order([[0, 0, 0], [1, 0, 0], [1, 1, 0]])
+    array([2, 1, 0])
+    """
+    A = check_adjacency(A)
+    order = _graphs.topological_order(A.view(np.uint8))
+    if order is None:
+        raise ValueError("A has no topological order: it has a cycle.")
+    return order.astype(np.intp)
+
+
+@validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
+def to_cpdag(A):
+    """Turn a DAG into the CPDAG of its Markov equivalence class.
+
+    DAGs with the same skeleton and v-structures imply the same conditional
+    independences, and data alone cannot tell them apart. The completed partially
+    directed acyclic graph (CPDAG, also essential graph) stands for all of them.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+
+    Returns
+    -------
+    cpdag : ndarray of bool of shape (n_nodes, n_nodes)
+        An edge i -> j that has its direction in every equivalent DAG has only
+        ``cpdag[i, j]``; one that can be reversed has ``cpdag[j, i]`` as well.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a cycle.
+
+    Notes
+    -----
+    The edges are labelled in the order of [1]_, in time proportional to their number
+    once the matrix is read.
+
+    References
+    ----------
+    .. [1] D. M. Chickering (1995). A transformational characterization of equivalent
+       Bayesian network structures. UAI.
+
+    Examples
+    --------
+    A chain can be turned around, two causes of one effect cannot:
+
+    >>> from skbidag.graphs import to_cpdag
+    >>> to_cpdag([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int)
+    array([[0, 1, 0],
+           [1, 0, 1],
+           [0, 1, 0]])
+    >>> to_cpdag([[0, 1, 0], [0, 0, 0], [0, 1, 0]]).astype(int)
+    array([[0, 1, 0],
+           [0, 0, 0],
+           [0, 1, 0]])
+    """
+    A = check_adjacency(A)
+    cpdag = np.empty(A.shape, dtype=bool)
+    if _graphs.cpdags(A.view(np.uint8)[None], cpdag.view(np.uint8)[None]) >= 0:
+        raise ValueError("A must be a DAG to have a CPDAG, but it has a cycle.")
+    return cpdag
+
+
+def _consistent_extension(G):
+    """Direct the undirected edges of `G` without a cycle or a new v-structure.
+
+    This is the algorithm of Dor & Tarsi (1992), A simple algorithm to construct a
+    consistent extension of a partially oriented graph: take away, one after the other,
+    a node x that no edge leaves, and whose undirected neighbors are each adjacent to
+    all other nodes adjacent to x; its undirected edges then point at it.
+
+    Sets of nodes are the bits of Python's integers. Returns None if `G` has no
+    consistent extension.
+    """
+    n_nodes = len(G)
+    bits = [int.from_bytes(row, "little") for row in _packed_rows(G)]
+    into = [int.from_bytes(row, "little") for row in _packed_rows(G.T)]
+    adjacent = [a | b for a, b in zip(bits, into, strict=True)]
+    undirected = [a & b for a, b in zip(bits, into, strict=True)]
+    leaving = [a & ~b for a, b in zip(bits, into, strict=True)]
+
+    dag = G & ~G.T
+    left = (1 << n_nodes) - 1
+    waiting = list(range(n_nodes))
+    while waiting:
+        x = waiting.pop()
+        if not left >> x & 1 or leaving[x] & left:
+            continue
+        around = adjacent[x] & left
+        neighbors = list(_members(undirected[x] & left))
+        if any(around & ~adjacent[y] & ~(1 << y) for y in neighbors):
+            continue
+        dag[neighbors, x] = True
+        left &= ~(1 << x)
+        # Only the nodes around x can have become removable.
+        waiting.extend(_members(around))
+    return None if left else dag
+
+
+def _packed_rows(G):
+    return [row.tobytes() for row in np.packbits(G, axis=1, bitorder="little")]
+
+
+def _members(bits):
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1
+
+
+@validate_params({"G": ["array-like"]}, prefer_skip_nested_validation=True)
+def is_cpdag(G):
+    """Tell whether a graph is the CPDAG of some DAG.
+
+    Parameters
+    ----------
+    G : array-like of shape (n_nodes, n_nodes)
+        ``G[i, j]`` alone is the edge i -> j, together with ``G[j, i]`` it is the
+        undirected edge i - j.
+
+    Returns
+    -------
+    complete : bool
+        Whether `G` is the CPDAG of a Markov equivalence class.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import is_cpdag
+    >>> is_cpdag([[0, 1], [1, 0]])
+    True
+
+    A single edge can be reversed, so a CPDAG does not direct it:
+
+    >>> is_cpdag([[0, 1], [0, 0]])
+    False
+    """
+    G = check_adjacency(G, "G", self_loops=True)
+    if G.diagonal().any():
+        return False
+    dag = _consistent_extension(G)
+    return dag is not None and bool(np.array_equal(to_cpdag(dag), G))
+
+
+@validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
+def skeleton(A):
+    """Drop the directions of the edges.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A directed or partially directed graph. ``A[i, j]`` is 1 where there is an
+        edge i -> j, 0 elsewhere.
+
+    Returns
+    -------
+    adjacent : ndarray of bool of shape (n_nodes, n_nodes)
+        Symmetric, True where two nodes are joined by an edge.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import skeleton
+    >>> skeleton([[0, 1, 0], [0, 0, 0], [0, 1, 0]]).astype(int)
+    array([[0, 1, 0],
+           [1, 0, 1],
+           [0, 1, 0]])
+    """
+    A = check_adjacency(A)
+    return A | A.T
+
+
+@validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
+def v_structures(A):
+    """List the pairs of non-adjacent nodes that point at the same node.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A directed or partially directed graph. ``A[i, j]`` is 1 where there is an
+        edge i -> j, 0 elsewhere; an edge with both directions does not count.
+
+    Returns
+    -------
+    triples : list of tuple of int
+        Sorted (i, k, j) with i < j, for i -> k <- j where i and j are not adjacent.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import v_structures
+    >>> v_structures([[0, 1, 0], [0, 0, 0], [0, 1, 0]])
+    [(0, 1, 2)]
+    """
+    A = check_adjacency(A)
+    directed = A & ~A.T
+    adjacent = A | A.T
+    return sorted(
+        (i, k, j)
+        for k in range(len(A))
+        for i, j in combinations(np.flatnonzero(directed[:, k]).tolist(), 2)
+        if not adjacent[i, j]
+    )
+
+
+@validate_params(
+    {"A": ["array-like"], "node": [_NODE]}, prefer_skip_nested_validation=True
+)
+def markov_blanket(A, node):
+    """Parents, children and children's other parents of a node in a DAG.
+
+    Given these, the node is independent of all others.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+    node : int
+        The node's index.
+
+    Returns
+    -------
+    blanket : ndarray of int
+        Sorted indices, without `node`.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import markov_blanket
+    >>> A = [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
+    >>> markov_blanket(A, 0)
+    array([1, 2])
+    """
+    A = _check_dag(A)
+    node = _check_node(node, len(A))
+    blanket = A[:, node] | A[node] | A[:, A[node]].any(axis=1)
+    blanket[node] = False
+    return np.flatnonzero(blanket)
+
+
+@validate_params(
+    {"A": ["array-like"], "node": [_NODE]}, prefer_skip_nested_validation=True
+)
+def ancestors(A, node):
+    """Nodes from which a directed path leads to a node of a DAG.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+    node : int
+        The node's index.
+
+    Returns
+    -------
+    indices : ndarray of int
+        Sorted indices, without `node`.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import ancestors
+    >>> ancestors([[0, 1, 0], [0, 0, 1], [0, 0, 0]], 2)
+    array([0, 1])
+    """
+    A = _check_dag(A)
+    node = _check_node(node, len(A))
+    A = np.ascontiguousarray(A.T)
+    return np.flatnonzero(_graphs.reachable(A.view(np.uint8), node))
+
+
+@validate_params(
+    {"A": ["array-like"], "node": [_NODE]}, prefer_skip_nested_validation=True
+)
+def descendants(A, node):
+    """Nodes to which a directed path leads from a node of a DAG.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+    node : int
+        The node's index.
+
+    Returns
+    -------
+    indices : ndarray of int
+        Sorted indices, without `node`.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import descendants
+    >>> descendants([[0, 1, 0], [0, 0, 1], [0, 0, 0]], 0)
+    array([1, 2])
+    """
+    A = _check_dag(A)
+    node = _check_node(node, len(A))
+    return np.flatnonzero(_graphs.reachable(A.view(np.uint8), node))
+
+
+def _import_networkx():
+    try:
+        import networkx
+    except ImportError as error:
+        raise ImportError(
+            "to_networkx and from_networkx need the package networkx. "
+            "Install it with 'pip install networkx'."
+        ) from error
+    return networkx
+
+
+@validate_params(
+    {"A": ["array-like"], "names": ["array-like", None]},
+    prefer_skip_nested_validation=True,
+)
+def to_networkx(A, names=None):
+    """Turn an adjacency matrix into a graph of networkx.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A directed or partially directed graph. ``A[i, j]`` is 1 where there is an
+        edge i -> j, 0 elsewhere.
+    names : array-like of shape (n_nodes,), default=None
+        What the nodes are called. By default their indices.
+
+    Returns
+    -------
+    graph : networkx.DiGraph
+        The graph, nodes in the order of the matrix. An undirected edge is one edge in
+        each direction.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import to_networkx
+    >>> to_networkx([[0, 1], [0, 0]], names=["rain", "wet"]).edges
+    OutEdgeView([('rain', 'wet')])
+    """
+    networkx = _import_networkx()
+    A = check_adjacency(A)
+    names = list(range(len(A)) if names is None else names)
+    if len(names) != len(A):
+        raise ValueError(
+            f"names must have one entry per node: got {len(names)} for {len(A)} nodes."
+        )
+    if len(set(names)) != len(names):
+        raise ValueError("names must differ from each other.")
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from((names[i], names[j]) for i, j in np.argwhere(A))
+    return graph
+
+
+@validate_params(
+    {"G": "no_validation", "nodes": ["array-like", None]},
+    prefer_skip_nested_validation=True,
+)
+def from_networkx(G, nodes=None):
+    """Turn a graph of networkx into an adjacency matrix.
+
+    Parameters
+    ----------
+    G : networkx graph
+        Directed or not; weights do not matter. An undirected edge gets both
+        directions.
+    nodes : array-like, default=None
+        The nodes to take, in the order of the matrix. By default all of them in the
+        order of ``G.nodes``.
+
+    Returns
+    -------
+    adjacency : ndarray of bool of shape (n_nodes, n_nodes)
+        ``adjacency[i, j]`` is the edge from ``nodes[i]`` to ``nodes[j]``.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from skbidag.graphs import from_networkx
+    >>> graph = nx.DiGraph([("rain", "wet")])
+    >>> from_networkx(graph, nodes=["wet", "rain"]).astype(int)
+    array([[0, 0],
+           [1, 0]])
+    """
+    networkx = _import_networkx()
+    if not isinstance(G, networkx.Graph):
+        raise TypeError(f"G must be a networkx graph, got {type(G).__name__}.")
+    nodes = list(G if nodes is None else nodes)
+    position = {node: i for i, node in enumerate(nodes)}
+    if len(position) != len(nodes):
+        raise ValueError("nodes must differ from each other.")
+    unknown = [node for node in nodes if node not in G]
+    if unknown:
+        raise ValueError(f"nodes must be nodes of G, but {unknown[0]!r} is not.")
+    adjacency = np.zeros((len(nodes), len(nodes)), dtype=bool)
+    for source, target in G.edges():
+        if source in position and target in position:
+            adjacency[position[source], position[target]] = True
+    return adjacency if G.is_directed() else adjacency | adjacency.T

@@ -1,0 +1,338 @@
+"""How far an estimated graph is from the true one.
+
+Every function takes a `kind`, which says what is compared:
+
+- ``"skeleton"``: which pairs of nodes are joined, whatever the direction;
+- ``"dag"``: the graphs as they are given, edge by edge;
+- ``"cpdag"``: the Markov equivalence classes. A DAG is turned into its CPDAG first; a
+  graph that already has undirected edges is taken as it is.
+
+Counts of ``"dag"`` and ``"cpdag"`` are over ordered pairs of nodes: a reversed edge is
+one false positive and one false negative, and the undirected edge of a CPDAG counts in
+either direction. The structural Hamming distance counts each pair of nodes once.
+"""
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from skbidag._sklearn import StrOptions, validate_params
+from skbidag.graphs import check_adjacency, is_dag, to_cpdag
+
+__all__ = [
+    "compare_graphs",
+    "edge_average_precision",
+    "edge_roc",
+    "structural_hamming_distance",
+]
+
+_KIND = StrOptions({"cpdag", "dag", "skeleton"})
+
+
+def _as_kind(A, name, kind):
+    """Validate a graph and turn it into what `kind` compares."""
+    A = check_adjacency(A, name)
+    if kind == "skeleton":
+        return A | A.T
+    if kind == "dag" or (A & A.T).any():
+        return A
+    if not is_dag(A):
+        raise ValueError(
+            f"{name} has a directed cycle: it is neither a DAG nor a CPDAG."
+        )
+    return to_cpdag(A)
+
+
+def _check_pair(true, estimated, kind):
+    true = _as_kind(true, "true", kind)
+    estimated = _as_kind(estimated, "estimated", kind)
+    _check_same_shape(true, estimated, "estimated")
+    return true, estimated
+
+
+def _check_same_shape(true, other, name):
+    if true.shape != other.shape:
+        raise ValueError(
+            f"true and {name} must have the same nodes, got {len(true)} and "
+            f"{len(other)}."
+        )
+
+
+def _places(n_nodes, kind):
+    """Mark the entries of an (n, n) matrix that can each hold an edge."""
+    if kind == "skeleton":
+        return np.triu(np.ones((n_nodes, n_nodes), dtype=bool), 1)
+    return ~np.eye(n_nodes, dtype=bool)
+
+
+def _share(part, whole, of_nothing):
+    return float(part / whole) if whole else of_nothing
+
+
+@validate_params(
+    {"true": ["array-like"], "estimated": ["array-like"], "kind": [_KIND]},
+    prefer_skip_nested_validation=True,
+)
+def structural_hamming_distance(true, estimated, kind="cpdag"):
+    """Count the edges to insert, delete or flip to turn one graph into the other.
+
+    Each pair of nodes counts at most once. Directing an undirected edge, or dropping
+    the direction of a directed one, is a flip.
+
+    Parameters
+    ----------
+    true : array-like of shape (n_nodes, n_nodes)
+        The true DAG or CPDAG. ``true[i, j]`` is the edge i -> j, together with
+        ``true[j, i]`` it is the undirected edge i - j.
+    estimated : array-like of shape (n_nodes, n_nodes)
+        The estimated DAG or CPDAG.
+    kind : {"cpdag", "dag", "skeleton"}, default="cpdag"
+        Compare the equivalence classes, the graphs as they are, or the skeletons. A
+        graph with an undirected edge is taken for a CPDAG and not converted.
+
+    Returns
+    -------
+    distance : int
+        The number of pairs of nodes that differ.
+
+    Examples
+    --------
+    Turned around, the chain 0 -> 1 -> 2 is equivalent to itself:
+
+    >>> from skbidag.metrics import structural_hamming_distance
+    >>> chain = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> turned = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+    >>> structural_hamming_distance(chain, turned)
+    0
+    >>> structural_hamming_distance(chain, turned, kind="dag")
+    2
+    """
+    true, estimated = _check_pair(true, estimated, kind)
+    return _hamming(true, estimated)
+
+
+def _hamming(true, estimated):
+    different = true != estimated
+    return int(np.triu(different | different.T).sum())
+
+
+@validate_params(
+    {"true": ["array-like"], "estimated": ["array-like"], "kind": [_KIND]},
+    prefer_skip_nested_validation=True,
+)
+def compare_graphs(true, estimated, kind="skeleton"):
+    """Count right and wrong edges of an estimated graph.
+
+    Parameters
+    ----------
+    true : array-like of shape (n_nodes, n_nodes)
+        The true DAG or CPDAG. ``true[i, j]`` is the edge i -> j, together with
+        ``true[j, i]`` it is the undirected edge i - j.
+    estimated : array-like of shape (n_nodes, n_nodes)
+        The estimated DAG or CPDAG.
+    kind : {"skeleton", "dag", "cpdag"}, default="skeleton"
+        Compare the skeletons, the graphs as they are, or the equivalence classes. In
+        the latter two a reversed edge is a false positive and a false negative, and an
+        undirected edge counts in either direction.
+
+    Returns
+    -------
+    comparison : :class:`~sklearn.utils.Bunch`
+        Dictionary-like object, with the following attributes.
+
+        TP, FP, FN : int
+            Edges in both graphs, only in the estimated one, only in the true one.
+        TPR : float
+            True positive rate, TP / P, where P = TP + FN is the number of true edges.
+        FPR : float
+            False positive rate, FP over the number of places without a true edge.
+        FPRp : float
+            FP / P. Large sparse graphs have so many places without an edge that FPR
+            is always close to 0; this rate is comparable between sizes.
+        FDR : float
+            False discovery rate, FP / (TP + FP).
+        SHD : int
+            Structural Hamming distance of this `kind`.
+        precision, recall, F1 : float
+            1 - FDR, TPR, and their harmonic mean.
+
+    Notes
+    -----
+    A share of nothing is what a perfect estimate has: without true edges TPR is 1,
+    without estimated edges FDR is 0. FPRp is no share: without true edges it is 0 if
+    there are no estimated ones either, and infinite otherwise.
+
+    Examples
+    --------
+    >>> from skbidag.metrics import compare_graphs
+    >>> true = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimated = [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
+    >>> result = compare_graphs(true, estimated)
+    >>> result.TP, result.FP, result.FN, result.TPR
+    (1, 1, 1, 0.5)
+    >>> compare_graphs(true, estimated, kind="dag").TP
+    0
+    """
+    true, estimated = _check_pair(true, estimated, kind)
+    places = _places(len(true), kind)
+    n_true = int((true & places).sum())
+    n_estimated = int((estimated & places).sum())
+    TP = int((true & estimated & places).sum())
+    FP, FN = n_estimated - TP, n_true - TP
+    TPR = _share(TP, n_true, 1.0)
+    FDR = _share(FP, n_estimated, 0.0)
+    return Bunch(
+        TP=TP,
+        FP=FP,
+        FN=FN,
+        TPR=TPR,
+        FPR=_share(FP, int(places.sum()) - n_true, 0.0),
+        FPRp=_share(FP, n_true, np.inf if FP else 0.0),
+        FDR=FDR,
+        SHD=_hamming(true, estimated),
+        precision=1 - FDR,
+        recall=TPR,
+        F1=_share(2 * TP, n_true + n_estimated, 1.0),
+    )
+
+
+def _cumulative_counts(true, probabilities, kind):
+    """Count the true and false positives above each distinct probability.
+
+    Returns them with the thresholds, in decreasing order of these, then the number of
+    places that have, and that do not have, a true edge.
+    """
+    true = _as_kind(true, "true", kind)
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if probabilities.ndim != 2 or probabilities.shape[0] != probabilities.shape[1]:
+        raise ValueError(
+            "probabilities must be a square matrix of shape (n_nodes, n_nodes), got "
+            f"an array of shape {probabilities.shape}."
+        )
+    _check_same_shape(true, probabilities, "probabilities")
+    # Averages of many ones may exceed 1 by rounding. NaN is not within, either.
+    within = (probabilities >= 0) & (probabilities <= 1 + 1e-9)
+    if not within[_places(len(true), "dag")].all():
+        raise ValueError("probabilities must lie between 0 and 1.")
+    if kind == "skeleton":
+        probabilities = np.minimum(probabilities + probabilities.T, 1.0)
+
+    places = _places(len(true), kind)
+    is_edge, values = true[places], probabilities[places]
+    thresholds, group = np.unique(-values, return_inverse=True)
+    TP = np.bincount(group, weights=is_edge, minlength=len(thresholds)).cumsum()
+    FP = np.bincount(group, weights=~is_edge, minlength=len(thresholds)).cumsum()
+    return TP, FP, -thresholds, int(is_edge.sum()), int((~is_edge).sum())
+
+
+@validate_params(
+    {
+        "true": ["array-like"],
+        "probabilities": ["array-like"],
+        "kind": [_KIND],
+        "normalize": [StrOptions({"negatives", "positives"})],
+    },
+    prefer_skip_nested_validation=True,
+)
+def edge_roc(true, probabilities, kind="skeleton", normalize="negatives"):
+    """Receiver operating characteristic of edge probabilities.
+
+    Point k of the curve is the graph of all edges with a probability of at least
+    ``thresholds[k]``.
+
+    Parameters
+    ----------
+    true : array-like of shape (n_nodes, n_nodes)
+        The true DAG or CPDAG. ``true[i, j]`` is the edge i -> j, together with
+        ``true[j, i]`` it is the undirected edge i - j.
+    probabilities : array-like of shape (n_nodes, n_nodes)
+        ``probabilities[i, j]`` is the probability of the edge i -> j. The diagonal is
+        ignored.
+    kind : {"skeleton", "dag", "cpdag"}, default="skeleton"
+        What the true graph is turned into. With ``"skeleton"``, `probabilities` are
+        those of DAG edges, and the probability that i and j are joined is the sum of
+        both directions, at most 1. Of a matrix that is symmetric already, pass the
+        upper triangle.
+    normalize : {"negatives", "positives"}, default="negatives"
+        What false positives are divided by: the number of places without a true edge
+        (FPR), or the number of true edges (FPRp).
+
+    Returns
+    -------
+    fpr : ndarray of shape (n_thresholds,)
+        False positive rates, from 0 on.
+    tpr : ndarray of shape (n_thresholds,)
+        True positive rates, up to 1. All 1 if there are no true edges.
+    thresholds : ndarray of shape (n_thresholds,)
+        Decreasing. The first is infinite, the threshold of the empty graph.
+
+    See Also
+    --------
+    compare_graphs : The same rates for one graph.
+
+    Examples
+    --------
+    >>> from skbidag.metrics import edge_roc
+    >>> true = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> probabilities = [[0, 0.5, 0.25], [0.5, 0, 0.25], [0.25, 0, 0]]
+    >>> fpr, tpr, thresholds = edge_roc(true, probabilities)
+    >>> fpr
+    array([0., 0., 1., 1.])
+    >>> tpr
+    array([0. , 0.5, 0.5, 1. ])
+    >>> thresholds
+    array([ inf, 1.  , 0.5 , 0.25])
+    """
+    TP, FP, thresholds, n_positive, n_negative = _cumulative_counts(
+        true, probabilities, kind
+    )
+    TP, FP = np.append(0.0, TP), np.append(0.0, FP)
+    thresholds = np.append(np.inf, thresholds)
+    tpr = TP / n_positive if n_positive else np.ones_like(TP)
+    n_reference = n_negative if normalize == "negatives" else n_positive
+    if n_reference:
+        fpr = FP / n_reference
+    else:
+        fpr = np.where(FP > 0, np.inf, 0.0)
+    return fpr, tpr, thresholds
+
+
+@validate_params(
+    {"true": ["array-like"], "probabilities": ["array-like"], "kind": [_KIND]},
+    prefer_skip_nested_validation=True,
+)
+def edge_average_precision(true, probabilities, kind="skeleton"):
+    """Average precision of edge probabilities.
+
+    The mean, over the true edges, of the precision of the graph that holds all edges
+    at least as probable. Unlike the area under the ROC curve it does not depend on how
+    many places without an edge there are.
+
+    Parameters
+    ----------
+    true : array-like of shape (n_nodes, n_nodes)
+        The true DAG or CPDAG. ``true[i, j]`` is the edge i -> j, together with
+        ``true[j, i]`` it is the undirected edge i - j.
+    probabilities : array-like of shape (n_nodes, n_nodes)
+        ``probabilities[i, j]`` is the probability of the edge i -> j. The diagonal is
+        ignored.
+    kind : {"skeleton", "dag", "cpdag"}, default="skeleton"
+        As in :func:`edge_roc`.
+
+    Returns
+    -------
+    average_precision : float
+        Between 0 and 1; NaN if there are no true edges.
+
+    Examples
+    --------
+    >>> from skbidag.metrics import edge_average_precision
+    >>> true = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> probabilities = [[0, 0.5, 0.25], [0.5, 0, 0.25], [0.25, 0, 0]]
+    >>> round(edge_average_precision(true, probabilities), 4)
+    0.8333
+    """
+    TP, FP, _, n_positive, _ = _cumulative_counts(true, probabilities, kind)
+    if n_positive == 0:
+        return np.nan
+    gained = np.diff(TP, prepend=0.0)
+    return float(np.sum(gained * TP / (TP + FP)) / n_positive)

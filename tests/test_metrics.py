@@ -1,0 +1,218 @@
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_curve
+
+from skbidag.graphs import to_cpdag
+from skbidag.metrics import (
+    compare_graphs,
+    edge_average_precision,
+    edge_roc,
+    structural_hamming_distance,
+)
+
+KINDS = ["cpdag", "dag", "skeleton"]
+
+
+def graph(n, *edges):
+    A = np.zeros((n, n), dtype=int)
+    for i, j in edges:
+        A[i, j] = 1
+    return A
+
+
+# 0 -> 2 <- 1, 2 -> 3: every edge is compelled.
+COLLIDER = graph(4, (0, 2), (1, 2), (2, 3))
+# 0 -> 2 -> 1, 2 -> 3: no edge is compelled.
+FORK = graph(4, (0, 2), (2, 1), (2, 3))
+EMPTY = graph(4)
+
+
+def random_dag(rng, n):
+    A = np.triu(rng.random((n, n)) < 0.3, 1)
+    order = rng.permutation(n)
+    return A[np.ix_(order, order)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "distance"), [("skeleton", 0), ("dag", 1), ("cpdag", 3)]
+)
+def test_distance_by_hand(kind, distance):
+    assert structural_hamming_distance(COLLIDER, FORK, kind=kind) == distance
+    assert structural_hamming_distance(FORK, COLLIDER, kind=kind) == distance
+    assert distance == compare_graphs(COLLIDER, FORK, kind=kind).SHD
+
+
+def test_distance_counts_inserted_deleted_and_flipped():
+    other = graph(4, (2, 0), (2, 3), (0, 1))  # flipped 0-2, lost 1-2, new 0-1
+    assert structural_hamming_distance(COLLIDER, other, kind="dag") == 3
+    assert structural_hamming_distance(COLLIDER, other, kind="skeleton") == 2
+    # All edges of the other are reversible: its one common edge differs as well.
+    assert structural_hamming_distance(COLLIDER, other) == 4
+    assert structural_hamming_distance(COLLIDER, EMPTY) == 3
+
+
+def test_a_cpdag_is_taken_as_it_is():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        A, B = random_dag(rng, 8), random_dag(rng, 8)
+        distance = structural_hamming_distance(A, B)
+        assert structural_hamming_distance(to_cpdag(A), B) == distance
+        assert structural_hamming_distance(A, to_cpdag(B)) == distance
+        assert structural_hamming_distance(to_cpdag(A), to_cpdag(B)) == distance
+        assert structural_hamming_distance(A, to_cpdag(A)) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_distance_is_a_metric(kind):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        A, B, C = (random_dag(rng, 7) for _ in range(3))
+        AB = structural_hamming_distance(A, B, kind=kind)
+        BC = structural_hamming_distance(B, C, kind=kind)
+        AC = structural_hamming_distance(A, C, kind=kind)
+        assert AC <= AB + BC
+        assert structural_hamming_distance(B, A, kind=kind) == AB
+        assert type(AB) is int
+        assert AB <= 21
+
+
+def test_comparison_by_hand():
+    estimated = graph(4, (2, 0), (2, 3), (0, 1))
+    result = compare_graphs(COLLIDER, estimated)
+    # True pairs 02 12 23, estimated 02 23 01; three pairs have no true edge.
+    assert dict(result) == pytest.approx(
+        {
+            "TP": 2,
+            "FP": 1,
+            "FN": 1,
+            "TPR": 2 / 3,
+            "FPR": 1 / 3,
+            "FPRp": 1 / 3,
+            "FDR": 1 / 3,
+            "SHD": 2,
+            "precision": 2 / 3,
+            "recall": 2 / 3,
+            "F1": 2 / 3,
+        }
+    )
+    result = compare_graphs(COLLIDER, estimated, kind="dag")
+    # Only 2 -> 3 is right; nine of the twelve places have no true edge.
+    assert (result.TP, result.FP, result.FN) == (1, 2, 2)
+    assert pytest.approx(2 / 9) == result.FPR
+    result = compare_graphs(COLLIDER, estimated, kind="cpdag")
+    # 0 - 2, 2 - 3 and 0 - 1 hold 0 -> 2 and 2 -> 3, and four wrong directions.
+    assert (result.TP, result.FP, result.FN) == (2, 4, 1)
+    assert pytest.approx(4 / 3) == result.FPRp
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_comparison_of_empty_and_full_graphs(kind):
+    same = compare_graphs(EMPTY, EMPTY, kind=kind)
+    assert (same.TP, same.FP, same.FN, same.SHD) == (0, 0, 0, 0)
+    assert same.TPR == same.recall == same.precision == same.F1 == 1
+    assert same.FPR == same.FPRp == same.FDR == 0
+
+    nothing_found = compare_graphs(COLLIDER, EMPTY, kind=kind)
+    assert nothing_found.TPR == nothing_found.F1 == nothing_found.FPR == 0
+    assert nothing_found.precision == 1
+
+    nothing_there = compare_graphs(EMPTY, COLLIDER, kind=kind)
+    assert nothing_there.TPR == nothing_there.FDR == 1
+    assert nothing_there.precision == nothing_there.F1 == 0
+    assert nothing_there.FPRp == np.inf
+
+    full = np.triu(np.ones((4, 4)), 1)
+    perfect = compare_graphs(full, full, kind=kind)
+    assert perfect.TPR == perfect.F1 == 1
+    assert perfect.FPR == 0
+
+
+def test_roc_by_hand():
+    true = graph(3, (0, 1), (1, 2))
+    p = np.array([[0, 0.6, 0.1], [0.3, 0, 0.2], [0.1, 0.5, 0]])
+    fpr, tpr, thresholds = edge_roc(true, p)
+    np.testing.assert_allclose(thresholds, [np.inf, 0.9, 0.7, 0.2])
+    np.testing.assert_allclose(tpr, [0, 0.5, 1, 1])
+    np.testing.assert_allclose(fpr, [0, 0, 0, 1])
+    fpr, tpr, thresholds = edge_roc(true, p, kind="dag", normalize="positives")
+    np.testing.assert_allclose(thresholds, [np.inf, 0.6, 0.5, 0.3, 0.2, 0.1])
+    np.testing.assert_allclose(tpr, [0, 0.5, 0.5, 0.5, 1, 1])
+    np.testing.assert_allclose(fpr, [0, 0, 0.5, 1, 1, 2])
+    assert edge_average_precision(true, p) == 1
+    assert edge_average_precision(true, p, kind="dag") == pytest.approx((1 + 0.5) / 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_roc_agrees_with_comparison_and_sklearn(kind):
+    rng = np.random.default_rng(2)
+    n = 8
+    true = random_dag(rng, n)
+    p = rng.integers(0, 6, size=(n, n)) / 10  # with ties
+    pair = p
+    truth = true
+    places = ~np.eye(n, dtype=bool)
+    if kind == "skeleton":
+        pair, truth, places = np.minimum(p + p.T, 1), true | true.T, np.triu(places)
+    elif kind == "cpdag":
+        truth = to_cpdag(true)
+    fpr, tpr, thresholds = edge_roc(true, p, kind=kind)
+    fprp = edge_roc(true, p, kind=kind, normalize="positives")[0]
+    for k, threshold in enumerate(thresholds):
+        graph = (pair >= threshold) & ~np.eye(n, dtype=bool)
+        # Compared as they are: what is above a threshold need not be acyclic.
+        like = "skeleton" if kind == "skeleton" else "dag"
+        result = compare_graphs(truth, graph, kind=like)
+        assert (fpr[k], tpr[k], fprp[k]) == pytest.approx(
+            (result.FPR, result.TPR, result.FPRp)
+        )
+    expected = roc_curve(truth[places], pair[places], drop_intermediate=False)
+    for ours, theirs in zip((fpr, tpr, thresholds), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs)
+    assert edge_average_precision(true, p, kind=kind) == pytest.approx(
+        average_precision_score(truth[places], pair[places])
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_roc_without_true_edges_or_without_others(kind):
+    p = np.full((4, 4), 0.25)
+    fpr, tpr, _ = edge_roc(EMPTY, p, kind=kind)
+    assert fpr.tolist() == [0, 1]
+    assert tpr.tolist() == [1, 1]
+    fprp, _, _ = edge_roc(EMPTY, p, kind=kind, normalize="positives")
+    assert fprp.tolist() == [0, np.inf]
+    assert np.isnan(edge_average_precision(EMPTY, p, kind=kind))
+    full = np.triu(np.ones((4, 4)), 1)
+    fpr, _, _ = edge_roc(full, p, kind="skeleton")
+    assert fpr.tolist() == [0, 0]
+    # One node has no place for an edge at all.
+    fpr, tpr, thresholds = edge_roc([[0]], [[0]], kind=kind)
+    assert (fpr.tolist(), tpr.tolist(), thresholds.tolist()) == ([0], [1], [np.inf])
+
+
+def test_probabilities_may_exceed_one_by_rounding_only():
+    p = np.where(COLLIDER, 1 + 1e-12, 0.0)
+    assert edge_average_precision(COLLIDER, p) == 1
+    for wrong in (1.1, -0.1, np.nan):
+        p[0, 2] = wrong
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            edge_roc(COLLIDER, p)
+
+
+def test_bad_input():
+    for function in (structural_hamming_distance, compare_graphs):
+        with pytest.raises(ValueError, match="same nodes, got 4 and 3"):
+            function(COLLIDER, np.zeros((3, 3)))
+        with pytest.raises(ValueError, match="'kind' parameter"):
+            function(COLLIDER, FORK, kind="pdag")
+        with pytest.raises(ValueError, match=r"got estimated\[0, 0\] = 2"):
+            function(COLLIDER, 2 * np.eye(4))
+        with pytest.raises(ValueError, match="estimated has a directed cycle"):
+            function(COLLIDER, np.roll(np.eye(4), 1, axis=0), kind="cpdag")
+    for function in (edge_roc, edge_average_precision):
+        with pytest.raises(ValueError, match="square matrix"):
+            function(COLLIDER, np.zeros((4, 3)))
+        with pytest.raises(ValueError, match="same nodes, got 4 and 3"):
+            function(COLLIDER, np.zeros((3, 3)))
+    with pytest.raises(ValueError, match="'normalize' parameter"):
+        edge_roc(COLLIDER, COLLIDER, normalize="all")
