@@ -30,6 +30,7 @@ from libc.string cimport memset
 from skbidag._core._vector cimport (
     skb_exp,
     skb_exp_array,
+    skb_flush_tiny,
     skb_log_add_exp,
     skb_log_add_rows,
     skb_log_array,
@@ -37,6 +38,7 @@ from skbidag._core._vector cimport (
     skb_maximum,
     skb_mix,
     skb_ratios,
+    skb_restore_tiny,
 )
 
 
@@ -70,6 +72,7 @@ def subset_sums(
         # columns with a ratio too large for a double, see above
         Py_ssize_t *wide = <Py_ssize_t *> calloc(width, sizeof(Py_ssize_t))
         double *logs = NULL
+        unsigned float_mode
     if wide == NULL:
         raise MemoryError
     with nogil:
@@ -95,7 +98,9 @@ def subset_sums(
         for row in range(n_rows):
             for j in range(n_wide):
                 ratios[row, wide[j]] = 0.0
+        float_mode = skb_flush_tiny()
         add_ratios(&ratios[0, 0], &log_sums[0], base_column, n_rows, width)
+        skb_restore_tiny(float_mode)
         if n_wide:
             logs = <double *> malloc(
                 n_rows * padded(n_wide) * sizeof(double)
