@@ -1,0 +1,183 @@
+"""Sampled DAGs, and what they say about edges.
+
+The samples are kept packed, eight edges to a byte: 2000 DAGs of 1000 nodes take
+250 MB. Everything here works through them in slices, so that little more than one
+slice is ever unpacked.
+"""
+
+import numpy as np
+
+from skbidag._core._graphs import cpdags
+
+# DAGs unpacked at a time, in bytes
+SLICE_BYTES = 1 << 25
+
+
+class DAGSamples:
+    """A sequence of sampled DAGs, stored packed.
+
+    Parameters
+    ----------
+    packed : ndarray of uint8, shape (n_chains, n_draws, n, ceil(n / 8))
+        Adjacency matrices with rows packed as by :func:`numpy.packbits`.
+
+    Examples
+    --------
+    Indexing and iteration give (n, n) bool arrays ``A`` with ``A[i, j]`` for
+    i -> j; all chains stand one after the other.
+
+    >>> import numpy as np
+    >>> from skbidag._posterior import DAGSamples
+    >>> dags = np.zeros((1, 2, 3, 3), dtype=bool)
+    >>> dags[0, 1, 0, 2] = True
+    >>> samples = DAGSamples(np.packbits(dags, axis=-1))
+    >>> len(samples), int(samples[1].sum())
+    (2, 1)
+    """
+
+    def __init__(self, packed):
+        self.packed = packed
+        self.n_chains, self.n_draws, self.n_features = packed.shape[:3]
+
+    def __len__(self):
+        return self.n_chains * self.n_draws
+
+    def __getitem__(self, index):
+        flat = self.packed.reshape(len(self), *self.packed.shape[2:])
+        return self._unpack(flat[index])
+
+    def __iter__(self):
+        return (self[index] for index in range(len(self)))
+
+    def __repr__(self):
+        return (
+            f"{type(self).__name__}(n_chains={self.n_chains}, "
+            f"n_draws={self.n_draws}, n_features={self.n_features})"
+        )
+
+    def _unpack(self, packed):
+        unpacked = np.unpackbits(packed, axis=-1, count=self.n_features)
+        return unpacked.view(bool)
+
+    def slices(self, chain):
+        """Yield the DAGs of one chain, unpacked, a slice of (m, n, n) at a time."""
+        step = max(1, SLICE_BYTES // max(1, self.n_features**2))
+        for start in range(0, self.n_draws, step):
+            yield self._unpack(self.packed[chain, start : start + step])
+
+    def families(self):
+        """Distinct parent sets of each node, and which DAG has which.
+
+        Returns
+        -------
+        parent_sets : list of list of ndarray
+            ``parent_sets[node][f]`` are the parents in the f-th distinct family.
+        membership : ndarray of shape (n_features, len(self))
+            ``membership[node, d]`` tells which of them DAG d has.
+        """
+        n = self.n_features
+        words = -(-n // 8)
+        # keys[d, child] is the packed parent set: the packed columns of DAG d
+        keys = np.empty((len(self), n, words), dtype=np.uint8)
+        done = 0
+        for chain in range(self.n_chains):
+            for dags in self.slices(chain):
+                keys[done : done + len(dags)] = np.packbits(
+                    dags.transpose(0, 2, 1), axis=-1
+                )
+                done += len(dags)
+        parent_sets, membership = [], np.empty((n, len(self)), dtype=np.intp)
+        for node in range(n):
+            unique, membership[node] = np.unique(
+                keys[:, node].copy().view(f"V{words}").reshape(-1),
+                return_inverse=True,
+            )
+            bits = np.unpackbits(
+                unique.view(np.uint8).reshape(-1, words), axis=1, count=n
+            )
+            parent_sets.append([np.flatnonzero(row) for row in bits])
+        return parent_sets, membership
+
+
+def graph_counts(samples, kind="dag"):
+    """How often each edge occurs, in the two halves of each chain.
+
+    Parameters
+    ----------
+    samples : DAGSamples
+        The samples.
+    kind : {"dag", "cpdag", "skeleton"}, default="dag"
+        What is counted: the edges i -> j of the DAGs; those of their CPDAGs, where
+        an undirected edge counts as both i -> j and j -> i; or adjacencies.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_chains, 2, n_features, n_features)
+        Number of graphs with the edge in each half.
+    sizes : ndarray of shape (2,)
+        Number of graphs in each half.
+    """
+    n = samples.n_features
+    half = samples.n_draws // 2
+    counts = np.zeros((samples.n_chains, 2, n, n), dtype=np.int64)
+    for chain in range(samples.n_chains):
+        done = 0
+        for dags in samples.slices(chain):
+            graphs = _as_kind(dags, kind)
+            first = min(max(half - done, 0), len(graphs))
+            counts[chain, 0] += graphs[:first].sum(axis=0)
+            counts[chain, 1] += graphs[first:].sum(axis=0)
+            done += len(graphs)
+    return counts, np.array([half, samples.n_draws - half])
+
+
+def _as_kind(dags, kind):
+    if kind == "dag":
+        return dags
+    if kind == "skeleton":
+        return dags | dags.transpose(0, 2, 1)
+    graphs = np.empty(dags.shape, dtype=np.uint8)
+    cpdags(np.ascontiguousarray(dags).view(np.uint8), graphs)
+    return graphs.view(bool)
+
+
+def split_rhat_of_counts(counts, sizes):
+    """Split R-hat of 0/1 indicators from their counts in half chains.
+
+    Values are 1 where every half has the same constant value.
+    """
+    sizes = sizes.astype(float)
+    if sizes.min() < 2:
+        return np.full(counts.shape[2:], np.nan)
+    means = counts / sizes[:, None, None]
+    within = (means * (1 - means) * (sizes / (sizes - 1))[:, None, None]).mean((0, 1))
+    between = means.reshape(-1, *means.shape[2:]).var(axis=0, ddof=1)
+    length = sizes.mean()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rhat = np.sqrt((length - 1) / length + between / within)
+    return np.where(between == 0, 1.0, rhat)
+
+
+def split_rhat(draws):
+    """Split R-hat of a quantity.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws)
+        The quantity along each chain.
+
+    Returns
+    -------
+    rhat : float
+        About 1 where the chains agree; NaN with fewer than four draws.
+    """
+    half = draws.shape[1] // 2
+    if half < 2:
+        return float("nan")
+    halves = np.concatenate([draws[:, :half], draws[:, -half:]])
+    between = half * halves.mean(axis=1).var(ddof=1)
+    within = halves.var(axis=1, ddof=1).mean()
+    if between <= 1e-20 * max(1.0, np.abs(draws).max()) ** 2:
+        return 1.0
+    with np.errstate(divide="ignore"):
+        return float(np.sqrt((half - 1) / half + between / within / half))
