@@ -1,0 +1,45 @@
+"""Threads for kernels that release the GIL."""
+
+from joblib import Parallel, delayed, effective_n_jobs
+
+
+def run_threads(function, items, n_jobs=None):
+    """Call a function on every item, in threads, and return the results in order.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one item. It should spend its time without the GIL.
+    items : sequence
+        What to call it with.
+    n_jobs : int, default=None
+        Number of threads, as in scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 is all processors.
+
+    Returns
+    -------
+    results : list
+        ``function(item)`` for each item.
+
+    Examples
+    --------
+    >>> run_threads(abs, [-3, 1, -2], n_jobs=2)
+    [3, 1, 2]
+    """
+    n_threads = min(effective_n_jobs(n_jobs), len(items))
+    if n_threads <= 1:
+        return [function(item) for item in items]
+    # Blocks, because handing a task to a thread costs more than most items do;
+    # several per thread and interleaved, because items differ in their work.
+    n_blocks = min(8 * n_threads, len(items))
+    blocks = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_run_block)(function, items[k::n_blocks]) for k in range(n_blocks)
+    )
+    results = [None] * len(items)
+    for k, block in enumerate(blocks):
+        results[k::n_blocks] = block
+    return results
+
+
+def _run_block(function, items):
+    return [function(item) for item in items]
