@@ -198,13 +198,14 @@ def pc_skeleton(
             make_graph = partial(_search_to_causal_graph, search, tested)
             return PCResult(skeleton, skeleton.copy(), n_tests, make_graph)
         graph = _to_causal_graph(skeleton, separators, tested)
+        graph = _orient_quickly(graph, forbidden, required)
     else:
         graph, n_tests = _causal_learn_search(
             X, alpha, test, sample_weight, forbidden, required, max_conditioning
         )
         skeleton = graph.G.graph != 0
-    if orient:
-        graph = _orient(graph, forbidden, required)
+        if orient:
+            graph = _orient(graph, forbidden, required)
     result = PCResult(skeleton, _to_directed(graph, skeleton), n_tests, None)
     result.causal_graph = graph
     return result
@@ -560,6 +561,40 @@ def _orient(graph, forbidden, required):
     # 2: a collider does not turn an edge that an earlier one has oriented.
     graph = UCSepset.uc_sepset(graph, 2, background_knowledge=knowledge)
     return Meek.meek(graph, background_knowledge=knowledge)
+
+
+def _orient_quickly(graph, forbidden, required):
+    """Orient with causal-learn's rules on a graph that keeps its books with numpy.
+
+    For each arrow causal-learn visits all pairs of nodes in Python, and each set of
+    rules copies all separating sets: 10 s at 200 variables, 1 s this way.
+    """
+    from causallearn.graph.GeneralGraph import GeneralGraph
+
+    class QuickGraph(GeneralGraph):
+        def adjust_dpath(self, i, j):
+            self.dpath[j, i] = 1
+            self.dpath[j] |= self.dpath[i]
+            self.dpath[:, i] |= self.dpath[:, j]
+
+        def get_graph_edges(self):
+            # In the order of the original, where all edges have two plain ends.
+            pairs = np.argwhere(np.triu(self.graph != 0))
+            return [self.get_edge(self.nodes[i], self.nodes[j]) for i, j in pairs]
+
+    graph.G.__class__ = QuickGraph
+    graph.sepset = graph.sepset.view(_NotCopied)
+    graph = _orient(graph, forbidden, required)
+    graph.sepset = graph.sepset.view(np.ndarray)
+    graph.G.__class__ = GeneralGraph
+    return graph
+
+
+class _NotCopied(np.ndarray):
+    """An array that a deep copy of its owner shares."""
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 def _to_directed(graph, skeleton):

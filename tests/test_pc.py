@@ -1,5 +1,6 @@
 """PC: the compiled search against causal-learn, a naive twin, and degenerate data."""
 
+import pickle
 import subprocess
 import sys
 from itertools import combinations
@@ -78,6 +79,7 @@ def test_gaussian_as_causal_learn(n_features, n_samples, alpha):
     np.testing.assert_array_equal(pc_skeleton(X, alpha=alpha).skeleton, result.skeleton)
     assert separating_sets(result.causal_graph) == separating_sets(expected)
     np.testing.assert_array_equal(result.causal_graph.G.graph, expected.G.graph)
+    np.testing.assert_array_equal(result.causal_graph.G.dpath, expected.G.dpath)
     np.testing.assert_array_equal(result.directed, to_directed(expected))
 
 
@@ -445,6 +447,18 @@ def test_causal_graph_is_made_when_asked_for():
     expected = causal_learn_pc(X, 0.1, "fisherz", uc_rule=1, uc_priority=2)
     oriented = Meek.meek(UCSepset.maxp(graph, 2))
     np.testing.assert_array_equal(oriented.G.graph, expected.G.graph)
+
+
+@pytest.mark.parametrize("orient", [False, True])
+def test_result_can_be_pickled(orient):
+    result = pc_skeleton(make_gaussian(6, 100, seed=1), alpha=0.1, orient=orient)
+    copy = pickle.loads(pickle.dumps(result))
+    np.testing.assert_array_equal(copy.directed, result.directed)
+    np.testing.assert_array_equal(
+        copy.causal_graph.G.graph, result.causal_graph.G.graph
+    )
+    assert type(result.causal_graph.G).__name__ == "GeneralGraph"
+    assert type(result.causal_graph.sepset) is np.ndarray
 
 
 def test_other_tests_run_in_causal_learn():
