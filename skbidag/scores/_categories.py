@@ -213,7 +213,7 @@ def _plain(values):
 def _missing(values):
     if values.dtype.kind == "f":
         return np.isnan(values)
-    if values.dtype.kind in "OT":
+    if values.dtype.kind in ("O", "T"):
         return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
     return np.zeros(len(values), dtype=bool)
 

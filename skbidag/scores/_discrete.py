@@ -85,7 +85,9 @@ class DiscreteScore(BaseScore):
     def _counts(self, node, parents):
         """Count the observed cells and configurations: N_ck and N_c, all positive."""
         levels = self.n_levels_[node]
-        configuration = _configurations(self.codes_[:, parents], self.n_levels_[parents])
+        configuration = _configurations(
+            self.codes_[:, parents], self.n_levels_[parents]
+        )
         cell = configuration * levels + self.codes_[:, node]
         of_cell = np.bincount(cell, weights=self.counts_)
         of_configuration = np.bincount(configuration, weights=self.counts_)
@@ -119,7 +121,7 @@ def _kernel_rows(codes, counts):
 
 
 def _configurations(codes, n_levels):
-    """Number the distinct rows of `codes` from 0, in any number of columns."""
+    """Give equal rows of `codes` equal numbers, counting from 0."""
     configuration = np.zeros(len(codes), dtype=np.int64)
     for column, levels in zip(codes.T, n_levels, strict=True):
         # Renumbering after each column keeps the numbers below the number of rows.

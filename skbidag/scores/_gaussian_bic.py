@@ -30,7 +30,7 @@ class GaussianBIC:
         for column in np.flatnonzero(~np.isfinite(X).all(axis=0)):
             what = "NaN" if np.isnan(X[:, column]).any() else "infinity"
             raise ValueError(f"Column {name_of(column)} holds {what}.")
-        for column in np.flatnonzero((X == X[0]).all(axis=0)):
+        for column in np.flatnonzero(np.ptp(X, axis=0) == 0):
             raise ValueError(
                 f"Column {name_of(column)} is constant; a constant has no Gaussian "
                 "likelihood. Leave it out."

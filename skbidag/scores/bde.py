@@ -1,6 +1,7 @@
 """The BDe score of categorical data (Heckerman, Geiger & Chickering 1995)."""
 
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -71,18 +72,16 @@ class BDe(DiscreteScore):
     >>> round(score.local_score(1, []), 4)
     -3.7534
     >>> round(score.local_score(1, [0]), 4)
-    -1.5261
+    -1.7509
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict] = {
         "equivalent_sample_size": [Interval(Real, 0, None, closed="neither")],
         "edge_penalty": [Interval(Real, 0, None, closed="neither")],
         "categories": [StrOptions({"auto"}), list],
     }
 
-    def __init__(
-        self, equivalent_sample_size=1.0, edge_penalty=1.0, categories="auto"
-    ):
+    def __init__(self, equivalent_sample_size=1.0, edge_penalty=1.0, categories="auto"):
         self.equivalent_sample_size = equivalent_sample_size
         self.edge_penalty = edge_penalty
         self.categories = categories

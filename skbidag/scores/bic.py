@@ -1,6 +1,7 @@
 """The BIC score (Schwarz 1978), for continuous and for categorical data."""
 
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import xlogy
@@ -77,7 +78,7 @@ class BIC(DiscreteScore):
     -1.3863
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict] = {
         "edge_penalty": [Interval(Real, 0, None, closed="neither")],
         "kind": [StrOptions({"auto", "gaussian", "discrete"})],
         "categories": [StrOptions({"auto"}), list],
