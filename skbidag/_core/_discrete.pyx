@@ -1,4 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
 """Score tables of categorical data.
 
 A score here is a sum of f(count) over the observed cells (parent configuration,
@@ -16,12 +17,13 @@ and does not see which outsider is added, so such rows leave the walk.
 The scores of the subset plus each outsider need the counts of the outsider's levels
 in each segment. Outsiders with the same number of levels share f and g and lie side
 by side, so that a row adds to the counts of all of them at once, 16 bytes an
-instruction: counting takes a fraction of the time of looking up f and g. What that
-does not suit (groups smaller than the number of cells, many levels, weighted rows) is
-counted outsider by outsider.
+instruction: counting takes a fraction of the time of looking up f and g. In a small
+group the counts of all cells together make one number below 128, and what it is worth
+is looked up at once: many groups have segments of the same sizes and share that
+table. What neither suits (many levels, weighted rows) is counted outsider by outsider.
 
 Cost of a subset: O(N) to split and O(N · levels / 16) per outsider to count, with
-at most N · min(1, cells / group size) look-ups.
+a look-up for each small group and one for each cell of a large one.
 """
 
 from libc.math cimport lgamma, log
@@ -33,6 +35,10 @@ import numpy as np
 cdef enum:
     MOST_DENSE_LEVELS = 16
     LANES = 16
+    # Shapes of small groups: numbers below LARGEST_SPAN have at most 7 digits.
+    LARGEST_SPAN = 128
+    N_DIGITS = 7
+    N_SHAPES = 64
 
 # Number of doubles in all look-up tables of f and g of a call, at most; untouched
 # ones cost no memory. What lies beyond a table's end is computed.
@@ -93,6 +99,9 @@ cdef struct Walk:
     double* cell
     double* marginal
     int* slot
+    # Worth of the counts in small groups, by the sizes of the segments.
+    long long* shape
+    double* worth
 
 
 cdef inline double f_value(Walk* w, int t, double n) noexcept nogil:
@@ -245,6 +254,98 @@ cdef void count_dense(Walk* w, int depth, int c, int group, int t) noexcept nogi
                 acc[j] += g_value(w, t, count[j])
 
 
+cdef void fill_worth(
+    Walk* w, int t, int levels, int n_segments, const int* sizes, int span,
+    double* worth
+) noexcept nogil:
+    """Tabulate the worth of all counts in a group with segments of these sizes.
+
+    The counts of the levels from 1 on, segment by segment, are the digits of the
+    place in the table, the first one the lowest.
+    """
+    cdef int place, rest, segment, level, n, left
+    cdef int total[N_DIGITS + 1]
+    cdef double score
+    for place in range(span):
+        rest = place
+        score = 0.0
+        for level in range(levels):
+            total[level] = 0
+        for segment in range(n_segments):
+            left = sizes[segment]
+            for level in range(1, levels):
+                n = rest % (sizes[segment] + 1)
+                rest = rest // (sizes[segment] + 1)
+                left -= n
+                total[level] += n
+                score += f_value(w, t, n)
+            if left < 0:
+                break  # more rows than there are: never looked up
+            total[0] += left
+            score += f_value(w, t, left)
+        for level in range(levels):
+            score += g_value(w, t, total[level])
+        worth[place] = score
+
+
+cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogil:
+    """Add a small group's part in the scores of all outsiders of a class.
+
+    Needs unit weights. False, and nothing added, if the group is too large.
+    """
+    cdef int levels = w.class_levels[c]
+    cdef Py_ssize_t width = w.dense_width[c]
+    cdef Py_ssize_t n_outsiders = w.class_start[c + 1] - w.class_start[c]
+    cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
+    cdef const unsigned char* x
+    cdef unsigned char* number = w.block
+    cdef unsigned char value, step
+    cdef int first = w.group_segment[group]
+    cdef int n_segments = w.group_segment[group + 1] - first
+    cdef int start = w.group_start[<Py_ssize_t>depth * (w.n_rows + 1) + group]
+    cdef int begin = start
+    cdef int sizes[N_DIGITS]
+    cdef int span = 1
+    cdef int segment, level, place, slot
+    cdef Py_ssize_t j
+    cdef long long shape = 0
+    cdef double* worth
+    if n_segments * (levels - 1) > N_DIGITS:
+        return False
+    for segment in range(n_segments):
+        sizes[segment] = w.segment_end[first + segment] - begin
+        begin = w.segment_end[first + segment]
+        for level in range(1, levels):
+            span *= min(sizes[segment] + 1, LARGEST_SPAN + 1)
+            if span > LARGEST_SPAN:
+                return False
+        shape = (shape << 7) | sizes[segment]
+    # A table longer than the number of outsiders would not pay.
+    if span > n_outsiders:
+        return False
+    slot = <int>((shape ^ (shape >> 4) ^ (shape >> 9)) % N_SHAPES)
+    worth = w.worth + slot * LARGEST_SPAN
+    if w.shape[slot] != shape:
+        w.shape[slot] = shape
+        fill_worth(w, t, levels, n_segments, sizes, span, worth)
+    memset(number, 0, width)
+    span = 1
+    begin = start
+    for segment in range(n_segments):
+        for level in range(1, levels):
+            value = <unsigned char>level
+            step = <unsigned char>span
+            for place in range(begin, begin + sizes[segment]):
+                x = w.dense + w.dense_offset[c] + order[place] * w.dense_stride
+                for j in range(width):
+                    number[j] += step if x[j] == value else 0
+            span *= sizes[segment] + 1
+        begin += sizes[segment]
+    for j in range(n_outsiders):
+        w.acc[j] += worth[number[j]]
+    return True
+
+
 cdef double count_sparse(
     Walk* w, int depth, int group, const int* x, int t
 ) noexcept nogil:
@@ -305,7 +406,6 @@ cdef void score_subset(
     cdef int n_segments = 0
     cdef int group, place, row, t, c, j, size, cells, levels
     cdef int previous
-    cdef double n
     cdef double f_top = 1.0
     cdef double g_top = 1.0
     cdef double score, singles, fixed
@@ -353,7 +453,10 @@ cdef void score_subset(
         size = w.class_start[c + 1] - w.class_start[c]
         for j in range(size):
             w.acc[j] = singles
+        memset(w.shape, 0, N_SHAPES * sizeof(long long))
         for group in range(n_groups):
+            if w.dense_width[c] > 0 and count_small(w, depth, c, group, t):
+                continue
             cells = w.group_segment[group + 1] - w.group_segment[group] + 1
             # A row counted alone costs about as much as five look-ups.
             dense = (
@@ -517,6 +620,8 @@ def fill_discrete_table(
     cdef int[::1] total = np.empty(most, dtype=np.intc)
     cdef double[::1] cell = np.zeros(max(1, n_levels.max()))
     cdef double[::1] marginal = np.zeros(max(1, n_levels.max()))
+    cdef long long[::1] shape = np.empty(N_SHAPES, dtype=np.longlong)
+    cdef double[::1] worth = np.empty(N_SHAPES * LARGEST_SPAN)
     cdef int[::1] slot = np.empty(max(1, n_levels.max()), dtype=np.intc)
 
     w.n_rows = n_rows
@@ -565,6 +670,8 @@ def fill_discrete_table(
     w.cell = &cell[0]
     w.marginal = &marginal[0]
     w.slot = &slot[0]
+    w.shape = &shape[0]
+    w.worth = &worth[0]
 
     # The empty set: one group, or one single row.
     n_groups[0] = n_rows > 1
