@@ -162,6 +162,22 @@ def test_wide_columns_and_long_groups():
             assert_table(score, 3, [2], [1, 0, 4, 5])
 
 
+@pytest.mark.parametrize("n_samples", [2, 30, 1000])
+@pytest.mark.parametrize("levels", [[2], [3], [2, 3, 4, 5]])
+def test_many_outsiders(levels, n_samples):
+    # Enough outsiders that small groups are looked up at once, of every shape.
+    rng = np.random.default_rng(n_samples)
+    X = random_data(rng, n_samples, np.resize(levels, 60))
+    score = BDe(3.0).fit(X)
+    candidates, outsiders = np.arange(1, 8), np.arange(8, 60)
+    out = table(score, 0, candidates, outsiders)
+    for mask in rng.choice(2**7, size=20, replace=False):
+        subset = candidates[mask >> np.arange(7) & 1 == 1]
+        assert_allclose(out[mask, 60], score.local_score(0, subset), rtol=1e-10)
+        expected = [score.local_score(0, [*subset, j]) for j in outsiders]
+        assert_allclose(out[mask, outsiders], expected, rtol=1e-10)
+
+
 def test_counts_beyond_the_tables_of_collapsed_rows():
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(30_000, 4))
@@ -390,7 +406,7 @@ def test_levels(codes):
     enum = pl.DataFrame({"x": ["lo", "hi"]}).cast(pl.Enum(["lo", "mid", "hi"]))
     assert_array_equal(BDe().fit(enum).categories_[0], ["lo", "mid", "hi"])
     fractions = BDe(categories=[[0.5, 1.5]]).fit([[0.5], [1.5], [0.5]])
-    assert_array_equal(fractions.codes_, [[0], [1]])
+    assert_array_equal(fractions.codes_, [[0], [1], [0]])
 
 
 def frame_with(column):

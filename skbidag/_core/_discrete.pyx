@@ -263,19 +263,21 @@ cdef void fill_worth(
     The counts of the levels from 1 on, segment by segment, are the digits of the
     place in the table, the first one the lowest.
     """
-    cdef int place, rest, segment, level, n, left
+    cdef int place, segment, level, n, left
+    cdef int d = 0
+    cdef int digit[N_DIGITS]
     cdef int total[N_DIGITS + 1]
     cdef double score
+    memset(digit, 0, sizeof(digit))
     for place in range(span):
-        rest = place
         score = 0.0
-        for level in range(levels):
-            total[level] = 0
+        memset(total, 0, sizeof(total))
+        d = 0
         for segment in range(n_segments):
             left = sizes[segment]
             for level in range(1, levels):
-                n = rest % (sizes[segment] + 1)
-                rest = rest // (sizes[segment] + 1)
+                n = digit[d]
+                d += 1
                 left -= n
                 total[level] += n
                 score += f_value(w, t, n)
@@ -286,6 +288,13 @@ cdef void fill_worth(
         for level in range(levels):
             score += g_value(w, t, total[level])
         worth[place] = score
+        d = 0
+        while d < n_segments * (levels - 1):
+            if digit[d] < sizes[d // (levels - 1)]:
+                digit[d] += 1
+                break
+            digit[d] = 0
+            d += 1
 
 
 cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogil:
@@ -306,7 +315,7 @@ cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogi
     cdef int begin = start
     cdef int sizes[N_DIGITS]
     cdef int span = 1
-    cdef int segment, level, place, slot
+    cdef int segment, level, _level, place, slot
     cdef Py_ssize_t j
     cdef long long shape = 0
     cdef double* worth
@@ -315,13 +324,14 @@ cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogi
     for segment in range(n_segments):
         sizes[segment] = w.segment_end[first + segment] - begin
         begin = w.segment_end[first + segment]
-        for level in range(1, levels):
+        for _level in range(1, levels):
             span *= min(sizes[segment] + 1, LARGEST_SPAN + 1)
             if span > LARGEST_SPAN:
                 return False
         shape = (shape << 7) | sizes[segment]
-    # A table longer than the number of outsiders would not pay.
-    if span > n_outsiders:
+    # Filling a place takes as long as an outsider's look-ups in count_dense. Groups of
+    # up to four rows have so few shapes that their tables are used again and again.
+    if span > (2 * n_outsiders if begin - start <= 4 else n_outsiders // 2):
         return False
     slot = <int>((shape ^ (shape >> 4) ^ (shape >> 9)) % N_SHAPES)
     worth = w.worth + slot * LARGEST_SPAN
@@ -530,10 +540,6 @@ def fill_discrete_table(
     outsiders = np.asarray(outsiders, dtype=np.intc)
     n_levels = np.asarray(n_levels, dtype=np.intc)
     cdef int n_candidates = len(candidates)
-    if out.shape[0] != 1 << n_candidates:
-        raise ValueError(
-            f"out must have {1 << n_candidates} rows, got {out.shape[0]}."
-        )
 
     # Outsiders with equally many levels side by side.
     outsiders = outsiders[np.argsort(n_levels[outsiders], kind="stable")]
@@ -560,6 +566,10 @@ def fill_discrete_table(
     for candidate in candidates:
         configurations = np.append(
             configurations, configurations * n_levels[candidate]
+        )
+    if out.shape[0] != len(configurations):
+        raise ValueError(
+            f"out must have {len(configurations)} rows, got {out.shape[0]}."
         )
     families = configurations[:, None] * np.append(1, class_levels)
     if pseudo_count > 0:

@@ -22,11 +22,11 @@ class DiscreteScore(BaseScore):
         The levels of each column.
     n_levels_ : ndarray of int of shape (n_features,)
         How many there are.
-    codes_ : ndarray of int32 of shape (n_distinct_rows, n_features)
-        The distinct rows of the data: ``categories_[j][codes_[:, j]]`` are the
-        values of column j.
-    counts_ : ndarray of shape (n_distinct_rows,)
-        How often each distinct row occurs: the sum of its weights.
+    codes_ : ndarray of int32 of shape (n_rows, n_features)
+        The rows of the data, each distinct one once if they are few:
+        ``categories_[j][codes_[:, j]]`` are the values of column j.
+    counts_ : ndarray of shape (n_rows,)
+        How often each of these rows counts: the sum of its weights.
     """
 
     def _fit(self, X, sample_weight):
@@ -48,9 +48,7 @@ class DiscreteScore(BaseScore):
         )
         self.categories_ = levels
         self.n_levels_ = np.array([len(known) for known in levels], dtype=np.intp)
-        # Few variables have few distinct rows, and counting those is all it takes.
-        self.codes_, place = np.unique(codes, axis=0, return_inverse=True)
-        self.counts_ = np.bincount(place.reshape(-1), weights=weights[keep])
+        self.codes_, self.counts_ = _collapse(codes, weights[keep], self.n_levels_)
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
 
     def encode(self, X):
@@ -109,6 +107,21 @@ class DiscreteScore(BaseScore):
             cost,
             out,
         )
+
+
+def _collapse(codes, weights, n_levels):
+    """Give the distinct rows and their weights, if they are far fewer than the rows.
+
+    A few variables have few distinct rows, and counting those is all it takes. Of
+    many variables hardly two rows are alike, which the first columns tell.
+    """
+    number = np.zeros(len(codes), dtype=np.int64)
+    for column, levels in zip(codes.T, n_levels, strict=True):
+        values, number = np.unique(number * levels + column, return_inverse=True)
+        if 16 * len(values) > len(codes):
+            return codes, weights
+    _, first = np.unique(number, return_index=True)
+    return codes[first], np.bincount(number, weights=weights)
 
 
 def _kernel_rows(codes, counts):

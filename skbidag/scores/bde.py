@@ -35,11 +35,11 @@ class BDe(DiscreteScore):
         The levels of each column.
     n_levels_ : ndarray of int of shape (n_features,)
         How many there are.
-    codes_ : ndarray of int32 of shape (n_distinct_rows, n_features)
-        The distinct rows of the data: ``categories_[j][codes_[:, j]]`` are the
-        values of column j.
-    counts_ : ndarray of shape (n_distinct_rows,)
-        How often each distinct row occurs: the sum of its weights.
+    codes_ : ndarray of int32 of shape (n_rows, n_features)
+        The rows of the data, each distinct one once if they are few:
+        ``categories_[j][codes_[:, j]]`` are the values of column j.
+    counts_ : ndarray of shape (n_rows,)
+        How often each of these rows counts: the sum of its weights.
     log_prior_odds_ : ndarray of shape (n_features, n_features)
         ``log_prior_odds_[i, j]`` is added to the score whenever i is a parent of j.
     n_features_in_ : int
