@@ -46,7 +46,8 @@ from skbidag._sklearn import (
 from skbidag._tables import build_tables
 from skbidag.scores import BIC, BaseScore, BDe, BGe
 from skbidag.scores._categories import is_discrete
-from skbidag.scores._validation import check_continuous, check_weights
+from skbidag.scores._validation import check_continuous
+from skbidag.scores._weights import check_weights
 
 SCORES = {"bge": BGe, "bde": BDe, "bic": BIC}
 
@@ -169,7 +170,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             data = check_continuous(X, self._column_name)
             weights = sample_weight
             if sample_weight is not None:
-                weights = check_weights(sample_weight, data)
+                weights = check_weights(sample_weight, len(data))
         return Problem(score, data, weights, names, constraints)
 
     def _column_name(self, column):

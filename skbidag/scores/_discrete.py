@@ -3,10 +3,10 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core._discrete import fill_discrete_table
-from ._categories import check_categories, columns_of, encode_column, learn_levels
-from ._weights import check_weights
-from .base import BaseScore
+from skbidag._core._discrete import fill_discrete_table
+from skbidag.scores._categories import check_categories, columns_of, encode_column, learn_levels
+from skbidag.scores._weights import check_weights
+from skbidag.scores.base import BaseScore
 
 
 class DiscreteScore(BaseScore):

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from .._sklearn import Interval, StrOptions
-from ._discrete import DiscreteScore, _configurations
+from skbidag._sklearn import Interval, StrOptions
+from skbidag.scores._discrete import DiscreteScore, _configurations
 
 
 class BDe(DiscreteScore):

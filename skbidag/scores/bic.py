@@ -6,11 +6,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlogy
 
-from .._sklearn import Interval, StrOptions
-from ._categories import is_discrete
-from ._discrete import DiscreteScore
-from ._gaussian_bic import GaussianBIC
-from .base import BaseScore
+from skbidag._sklearn import Interval, StrOptions
+from skbidag.scores._categories import is_discrete
+from skbidag.scores._discrete import DiscreteScore
+from skbidag.scores._gaussian_bic import GaussianBIC
 
 
 class BIC(DiscreteScore):
@@ -135,7 +134,14 @@ class BIC(DiscreteScore):
             As in :meth:`BaseScore.fill_table`.
         """
         if self.kind_ == "gaussian":
-            BaseScore.fill_table(self, node, candidates, outsiders, base_column, out)
+            self._gaussian.fill_table(
+                self.log_prior_odds_[:, node],
+                node,
+                candidates,
+                outsiders,
+                base_column,
+                out,
+            )
         else:
             self._fill_table(
                 node,
