@@ -476,6 +476,73 @@ cdef class OrderChain:
                 if t & 1023 == 1023:
                     self.refresh()
 
+    def climb(self):
+        """Relocate nodes to their best places until none can be bettered.
+
+        Returns
+        -------
+        log_score : float
+            Of the local optimum, at which the chain then stands.
+        """
+        cdef Py_ssize_t node, s, best, since_change = 0
+        cdef double least
+        if self.n < 2:
+            return self.current
+        with nogil:
+            self.refresh()
+            node = below(self.bitgen, self.n)
+            while since_change < self.n:
+                self.propose_relocation(node)
+                best = <Py_ssize_t> self.place[node]
+                # more than rounding, or two orders of one DAG could take turns
+                least = 1e-9 * (1.0 - self.slot_total[best])
+                if least < 1e-9:
+                    least = 1e-9
+                for s in range(self.n):
+                    if self.slot_total[s] > self.slot_total[best] + least:
+                        best = s
+                        least = 0.0
+                since_change += 1
+                if best != <Py_ssize_t> self.place[node]:
+                    self.apply_relocation(node, best)
+                    since_change = 0
+                node = (node + 1) % self.n
+            self.refresh()
+            self.inspect(self.current)
+        return self.current
+
+    def climb_by_transpositions(self):
+        """Exchange neighbors while that betters the order; as :meth:`climb`."""
+        cdef Py_ssize_t p = 0, since_change = 0
+        cdef double change
+        if self.n < 2:
+            return self.current
+        with nogil:
+            self.refresh()
+            while since_change < self.n - 1:
+                change = self.propose_swap(p, p + 1)
+                since_change += 1
+                if change > 1e-9 * (1.0 - self.current):
+                    self.apply_swap(p, p + 1, change)
+                    since_change = 0
+                p = (p + 1) % (self.n - 1)
+            self.refresh()
+            self.inspect(self.current)
+        return self.current
+
+    def kick(self, Py_ssize_t n_moves):
+        """Put `n_moves` random nodes at random places, required edges permitting."""
+        cdef Py_ssize_t t, node, slot
+        if self.n < 2:
+            return
+        with nogil:
+            for t in range(n_moves):
+                node = below(self.bitgen, self.n)
+                slot = below(self.bitgen, self.n)
+                self.propose_relocation(node)
+                if self.slot_total[slot] > -INFINITY:
+                    self.apply_relocation(node, slot)
+
     # -------------------------------------------------- one move, for the tests
 
     def swap_change(self, Py_ssize_t p, Py_ssize_t q):
