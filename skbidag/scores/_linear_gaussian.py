@@ -97,3 +97,43 @@ def fill_gaussian_table(
     if table is not out:
         out[:, outsiders] = table[:, outsiders]
         out[:, base_column] = table[:, base]
+
+
+def residual_scatter(matrix, node, parents, floor):
+    """Schur complement of `parents` in the whole matrix; ln det of their block."""
+    residual = matrix.copy()
+    log_det = 0.0
+    for parent in parents:
+        pivot = max(residual[parent, parent], floor[parent])
+        log_det += np.log(pivot)
+        residual -= np.outer(residual[:, parent], residual[parent]) / pivot
+    return residual, log_det
+
+
+def gaussian_pair_scores(
+    matrix, floor, offset, slope, det_weight, log_odds, node, parents
+):
+    """Scores of `node` with `parents` and every pair of other variables."""
+    size = len(parents)
+    others = np.setdiff1d(np.arange(len(matrix)), [*parents, node])
+    residual, log_det = residual_scatter(matrix, node, parents, floor)
+    block = residual[np.ix_(others, others)]
+    covariance = residual[node, others]
+    spread = np.maximum(np.diag(block), floor[others])
+    # variance of k given j (and the parents), and covariance of node and k given j
+    given = np.maximum(spread - block**2 / spread[:, None], floor[others])
+    partial = covariance - covariance[:, None] * block / spread[:, None]
+    variance = residual[node, node] - (covariance**2 / spread)[:, None]
+    variance = np.maximum(variance - partial**2 / given, floor[node])
+    scores = np.full(matrix.shape, -np.inf)
+    pairs = (
+        offset[size + 2]
+        - slope[size + 2] * np.log(variance)
+        - det_weight * (log_det + np.log(given) + np.log(spread)[:, None])
+        + log_odds[list(parents)].sum()
+        + log_odds[others]
+        + log_odds[others][:, None]
+    )
+    np.fill_diagonal(pairs, -np.inf)
+    scores[np.ix_(others, others)] = pairs
+    return scores

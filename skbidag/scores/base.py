@@ -130,6 +130,50 @@ class BaseScore(ABC, BaseEstimator):
             for outsider in outsiders:
                 out[mask, outsider] = self.local_score(node, [*subset, outsider])
 
+    def addition_scores(self, node, parents):
+        """Scores of `node` with one more parent, for each variable in turn.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_scores : ndarray of shape (n_features,)
+            Entry j is the score of `parents` and j; -inf for the node itself and
+            for those that are parents already.
+        """
+        n = self.n_features_in_
+        parents = np.asarray(parents, dtype=np.intp)
+        outsiders = np.setdiff1d(np.arange(n), [*parents, node])
+        table = np.full((1 << len(parents), n), -np.inf)
+        self.fill_table(node, parents, outsiders, node, table)
+        table[-1, node] = -np.inf
+        return table[-1]
+
+    def pair_scores(self, node, parents):
+        """Scores of `node` with two more parents, for each pair of variables.
+
+        Searches use it to find parents that pay off only together.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_scores : ndarray of shape (n_features, n_features) or None
+            Entry [j, k] is the score of `parents`, j and k; -inf where that is not
+            two more parents. None where it would take too long to compute.
+        """
+        return None
+
     def _column_name(self, column):
         """Name of a column, for messages."""
         names = getattr(self, "feature_names_in_", None)
