@@ -364,9 +364,9 @@ def trim_space(space, score, max_parents, names=None):
     permitted = space.permitted.copy()
     for node in np.flatnonzero(permitted.sum(axis=0) > max_parents):
         candidates = space.candidates(node)
-        kept = strongest_parents(
-            score, node, candidates, max_parents,
-            kept=np.flatnonzero(space.required[:, node]),
+        kept = score.select_parents(
+            node, candidates, max_parents,
+            kept=np.flatnonzero(space.required[:, node]), stop=False,
         )  # fmt: skip
         permitted[:, node] = False
         permitted[kept, node] = True
@@ -380,13 +380,3 @@ def trim_space(space, score, max_parents, names=None):
         extra = space.extra | (space.permitted & ~permitted)
         return replace(space, permitted=permitted, extra=extra)
     return replace(space, permitted=permitted)
-
-
-def strongest_parents(score, node, candidates, size, kept=()):
-    """Forward selection of `size` parents among `candidates`."""
-    kept = [int(c) for c in kept]
-    left = [int(c) for c in candidates if c not in kept]
-    while len(kept) < size and left:
-        values = [score.local_score(node, [*kept, c]) for c in left]
-        kept.append(left.pop(int(np.argmax(values))))
-    return np.sort(kept).astype(np.intp)

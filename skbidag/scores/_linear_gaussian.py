@@ -137,3 +137,34 @@ def gaussian_pair_scores(
     np.fill_diagonal(pairs, -np.inf)
     scores[np.ix_(others, others)] = pairs
     return scores
+
+
+def gaussian_addition_scores(
+    matrix, floor, offset, slope, det_weight, log_odds, node, parents
+):
+    """Scores of `node` with `parents` and each other variable."""
+    size = len(parents)
+    parents = np.asarray(parents, dtype=np.intp)
+    # rows of the child and of the parents still to be swept, and the diagonal
+    rows = matrix[np.append(node, parents)]
+    spread = np.diag(matrix).copy()
+    log_det = 0.0
+    for k, parent in enumerate(parents):
+        pivot = max(rows[k + 1, parent], floor[parent])
+        log_det += np.log(pivot)
+        sweep = rows[k + 1] / pivot
+        spread -= sweep * rows[k + 1]
+        # a row of a parent already swept becomes zero and stays so
+        rows = rows - rows[:, parent][:, None] * sweep
+    spread = np.maximum(spread, floor)
+    variance = max(rows[0, node], floor[node]) - rows[0] ** 2 / spread
+    scores = (
+        offset[size + 1]
+        - slope[size + 1] * np.log(np.maximum(variance, floor[node]))
+        - det_weight * (log_det + np.log(spread))
+        + log_odds[parents].sum()
+        + log_odds
+    )
+    scores[parents] = -np.inf
+    scores[node] = -np.inf
+    return scores

@@ -154,6 +154,42 @@ class BaseScore(ABC, BaseEstimator):
         table[-1, node] = -np.inf
         return table[-1]
 
+    def select_parents(self, node, allowed, max_size, kept=(), stop=True):
+        """Forward selection: add the best parent until none raises the score.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        allowed : ndarray of int
+            Variables to choose from.
+        max_size : int
+            The most parents to select, `kept` included.
+        kept : sequence of int, default=()
+            Parents that are in from the start.
+        stop : bool, default=True
+            Whether to stop when no addition raises the score. If False, go on to
+            `max_size`.
+
+        Returns
+        -------
+        parents : list of int
+            `kept`, then the selected ones in the order of their selection.
+        """
+        parents = [int(parent) for parent in kept]
+        best = self.local_score(node, parents)
+        may_add = np.zeros(self.n_features_in_, dtype=bool)
+        may_add[allowed] = True
+        while len(parents) < max_size:
+            may_add[parents] = False
+            scores = np.where(may_add, self.addition_scores(node, parents), -np.inf)
+            parent = int(np.argmax(scores))
+            if scores[parent] == -np.inf or (stop and scores[parent] <= best):
+                break
+            parents.append(parent)
+            best = scores[parent]
+        return parents
+
     def pair_scores(self, node, parents):
         """Scores of `node` with two more parents, for each pair of variables.
 

@@ -15,6 +15,7 @@ from skbidag._sklearn import Interval
 from skbidag.scores._linear_gaussian import (
     conditional_variance,
     fill_gaussian_table,
+    gaussian_addition_scores,
     gaussian_pair_scores,
     least_residual_share,
     weighted_scatter,
@@ -164,6 +165,12 @@ class BGe(BaseScore):
             self.scatter_, self._floor, self._offset, self._slope, 0.5,
             self.log_prior_odds_[:, node], node, candidates, outsiders, base_column,
             out,
+        )  # fmt: skip
+
+    def addition_scores(self, node, parents):  # noqa: D102
+        return gaussian_addition_scores(
+            self.scatter_, self._floor, self._offset, self._slope, 0.5,
+            self.log_prior_odds_[:, node], node, parents,
         )  # fmt: skip
 
     def pair_scores(self, node, parents):  # noqa: D102
