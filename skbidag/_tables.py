@@ -185,7 +185,8 @@ def table_bytes(space, n_tables=2):
     """
     sizes = space.permitted.sum(axis=0)
     width = table_width(space.n_features, space.extended)
-    return 8.0 * (n_tables * width + 1) * 2.0**sizes
+    with np.errstate(over="ignore"):
+        return 8.0 * (n_tables * width + 1) * 2.0**sizes
 
 
 def free_memory():
@@ -284,7 +285,7 @@ def is_current(table, space):
 
 
 def score_table(score, space, node):
-    """The scores of all parent sets that `space` permits for `node`."""
+    """Score all parent sets that `space` permits for `node`."""
     candidates, outsiders = space.candidates(node), space.outsiders(node)
     width = table_width(space.n_features, space.extended)
     base_column = node if space.extended and width > 1 else 0

@@ -246,7 +246,7 @@ cdef extern from *:
             skb_vec c = SKB_LOAD(covariance + j);
             skb_vec v = SKB_LOAD(variance + j), f = SKB_LOAD(floor + j);
             v = SKB_SELECT((skb_int)(v < f), f, v);
-            skb_vec u = child_variance - c * c / v;
+            skb_vec u = child_variance - c / v * c;  /* c * c may overflow */
             u = SKB_SELECT((skb_int)(u < child_floor), SKB_ALL(child_floor), u);
             skb_vec log_u, log_v, s;
             skb_log_to(&u, &log_u);
