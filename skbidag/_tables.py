@@ -89,7 +89,9 @@ class NodeTable:
         mask : int
             The subset whose subsets are summed.
         column : int, default=None
-            The outsider that joins each of them; None for none.
+            The outsider that joins each of them; None for none. Beside the base
+            column's sum its own counts exactly; alone, from 100 nats below it, it
+            may be -inf.
         """
         if column is None or column == self.base_column:
             return self.log_sums[mask]
@@ -113,10 +115,10 @@ class NodeTable:
             Row `mask`, in which bit k is left out, holds the log of the sum over
             the sets S + k with S a subset of `mask`. All terms are positive: unlike
             a difference of sums, it keeps its digits however weak the candidate is.
+            Columns more than 100 nats below the base column may be -inf.
         """
         masks = np.arange(len(self.scores))
         with_candidate = self.scores[masks >> candidate & 1 == 1]
-        result = np.empty_like(with_candidate)
         ratios = np.empty_like(with_candidate)
         log_sums = np.empty(len(with_candidate))
         subset_sums(
@@ -124,8 +126,8 @@ class NodeTable:
         )
         in_logs = ratios[:, self.base_column] == 0.0
         with np.errstate(divide="ignore"):
-            result = np.where(in_logs[:, None], ratios, np.log(ratios))
-        return result + log_sums[:, None]
+            np.log(ratios, out=ratios, where=~in_logs[:, None])
+        return ratios + log_sums[:, None]
 
     def best_parents(self, mask, columns):
         """Best parent set within `mask` plus at most one of the outsiders `columns`.
