@@ -187,7 +187,9 @@ class BGe(BaseScore):
         log_density : ndarray of shape (n_samples,)
             Log density of each row's entry in column `node`.
         """
-        _check_feature_names(self, X, reset=False)
+        # an estimator may hand over an array that has lost its names
+        if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            _check_feature_names(self, X, reset=False)
         X = check_continuous(X, self._column_name)
         _check_n_features(self, X, reset=False)
         parents = np.asarray(parents, dtype=np.intp)
