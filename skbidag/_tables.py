@@ -66,6 +66,12 @@ class NodeTable:
         """Number of permissible parents, K."""
         return len(self.candidates)
 
+    @property
+    def n_bytes(self):
+        """Memory of the tables that are there."""
+        tables = (self.scores, self.ratios, self.log_sums, self.maxima)
+        return sum(table.nbytes for table in tables if table is not None)
+
     def add_sums(self):
         """Build the sums over subsets, unless they are there."""
         if self.ratios is None:
@@ -203,7 +209,7 @@ def free_memory():
         return float("inf")
 
 
-def check_memory(space, memory_limit=None, names=None, n_tables=2):
+def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0):
     """Raise a MemoryError that names the largest node if the tables do not fit.
 
     Parameters
@@ -216,9 +222,15 @@ def check_memory(space, memory_limit=None, names=None, n_tables=2):
         Names of the variables, for the message.
     n_tables : int, default=2
         How many tables stand side by side.
+    held : array-like of shape (n_features,), default=0.0
+        Bytes of each node's tables that are there already, and so need no memory
+        that is free. A `memory_limit` counts them, too.
     """
     n_bytes = table_bytes(space, n_tables)
-    limit = MEMORY_SHARE * free_memory() if memory_limit is None else memory_limit
+    limit = memory_limit
+    if limit is None:
+        limit = MEMORY_SHARE * free_memory()
+        n_bytes = np.maximum(n_bytes - held, 0.0)
     if n_bytes.sum() <= limit:
         return
     node = int(np.argmax(n_bytes))
@@ -261,11 +273,14 @@ def build_tables(
     tables : list of NodeTable
         One per node.
     """
-    check_memory(space, memory_limit, names, n_tables=1 + sums + maxima)
+    kept = {t.node: t for t in previous or () if is_current(t, space)}
+    held = np.zeros(space.n_features)
+    held[list(kept)] = [table.n_bytes for table in kept.values()]
+    check_memory(space, memory_limit, names, 1 + sums + maxima, held)
 
     def build(node):
-        table = previous[node] if previous is not None else None
-        if table is None or not is_current(table, space):
+        table = kept.get(node)
+        if table is None:
             table = score_table(score, space, node)
         if sums:
             table.add_sums()

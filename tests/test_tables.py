@@ -587,6 +587,19 @@ def test_memory_limit():
         check_memory(space, 0)
 
 
+def test_tables_that_are_kept_need_no_free_memory(monkeypatch):
+    rng = np.random.default_rng(17)
+    score = BGe().fit(gaussian_data(rng, 30, 6))
+    tables = build_tables(score, full_space(6), sums=True)
+    assert sum(table.n_bytes for table in tables) == table_bytes(full_space(6)).sum()
+    monkeypatch.setattr("skbidag._tables.free_memory", lambda: 100.0)
+    build_tables(score, full_space(6), sums=True, previous=tables)
+    with pytest.raises(MemoryError, match="node 0: 5 permissible"):
+        build_tables(score, full_space(6), sums=True)
+    with pytest.raises(MemoryError, match="node 0: 5 permissible"):
+        build_tables(score, full_space(6), sums=True, previous=tables, memory_limit=9)
+
+
 def test_memory_counts_every_column_and_table():
     space = random_space(np.random.default_rng(18), 6)
     sizes = 2.0 ** space.permitted.sum(axis=0)
