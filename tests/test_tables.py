@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skbidag._core._order import OrderChain
 from skbidag._core._subsets import (
     exp_values,
     log_values,
     subset_maxima,
     subset_sums,
 )
+from skbidag._core._tables import TableViews
 from skbidag._search_space import SearchSpace
 from skbidag._tables import (
     NodeTable,
@@ -609,3 +611,35 @@ def test_memory_counts_every_column_and_table():
 
 def test_free_memory_is_known_or_unlimited():
     assert free_memory() > 1e6
+
+
+# ----------------------------------------------------------- what a kernel reads
+
+
+@pytest.mark.parametrize("required", [0.0, 0.2])
+@pytest.mark.parametrize("extended", [True, False])
+@pytest.mark.parametrize("spread", [1.0, 400.0, 1e5])
+def test_an_order_looks_up_these_sums_and_maxima(spread, extended, required):
+    rng = np.random.default_rng(19)
+    n = 7
+    score = MadeUpScore(spread).fit(np.zeros((1, n)))
+    space = random_space(rng, n, extended, 4, required=required)
+    tables = build_tables(score, space, sums=True, maxima=True)
+    for maximize in (False, True):
+        reduce = np.max if maximize else log_sum_exp
+        for _ in range(20):
+            order = rng.permutation(n)
+            chain = OrderChain(
+                TableViews(tables), np.random.PCG64(0), order, [0.2, 0.6, 0.2], maximize
+            )
+            expected = np.empty(n)
+            for position, node in enumerate(order):
+                table, right = tables[node], order[position + 1 :]
+                bits = np.isin(table.candidates, right)
+                mask = int(bits @ (1 << np.arange(len(bits))))
+                columns = np.append(
+                    table.base_column, np.intersect1d(table.outsiders, right)
+                ).astype(np.intp)
+                rows = subsets_of(mask, len(table.scores))
+                expected[node] = reduce(table.scores[np.ix_(rows, columns)].ravel())
+            assert_allclose(chain.node_scores, expected, rtol=1e-12, atol=1e-10)
