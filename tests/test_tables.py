@@ -450,7 +450,7 @@ def test_maxima_in_place(width):
 
 @pytest.mark.parametrize("n_candidates", [10, 13])
 def test_sums_and_maxima_of_large_tables(n_candidates):
-    """Larger than the blocks in which the passes are made."""
+    """Larger than a cache, with ratios and logarithms side by side."""
     rng = np.random.default_rng(12)
     scores = 50 * rng.normal(size=(2**n_candidates, 24))
     scores[:, 7] += np.where(rng.random(len(scores)) < 0.01, 2000.0, 0.0)

@@ -22,7 +22,8 @@ outsider worth more than 600 nats, cannot be held this way: for its column the
 passes are made on logarithms, and the rows concerned keep log ratios; such a row
 has a 0 in its base column (ln 1) where the others have a 1. With strong
 dependencies and many observations that is one column in ten, but up to 40 % of the
-rows, few of which a chain ever visits.
+rows, few of which a chain ever visits. A table without outsiders is its base column
+alone, and its passes are made on logarithms, too.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -34,6 +35,7 @@ from skbidag._core._vector cimport (
     skb_exp_array,
     skb_flush_tiny,
     skb_log,
+    skb_log_add_exp,
     skb_log_add_rows,
     skb_log_array,
     skb_log_or_nothing,
@@ -72,9 +74,17 @@ def subset_sums(
         Py_ssize_t row, j, n_wide = 0
         double largest
         # columns with a ratio too large for a double, see above
-        Py_ssize_t *wide = <Py_ssize_t *> calloc(width, sizeof(Py_ssize_t))
+        Py_ssize_t *wide = NULL
         double *logs = NULL
         unsigned float_mode
+    if width == 1:
+        log_sums[:] = scores[:, 0]
+        with nogil:
+            add_logs(&log_sums[0], n_rows, 1)
+            for row in range(n_rows):
+                ratios[row, 0] = log_sums[row] > -INFINITY
+        return
+    wide = <Py_ssize_t *> calloc(width, sizeof(Py_ssize_t))
     if wide == NULL:
         raise MemoryError
     with nogil:
@@ -83,8 +93,6 @@ def subset_sums(
             if log_sums[row] == -INFINITY:
                 # no set here (a required parent is missing): nothing in any column
                 memset(&ratios[row, 0], 0, width * sizeof(double))
-            elif width == 1:
-                ratios[row, 0] = 1.0
             else:
                 largest = skb_ratios(
                     &ratios[row, 0], &scores[row, 0], log_sums[row], width
@@ -148,11 +156,10 @@ cdef void add_ratios(
         target = ratios + (half + row) * width
         if log_sums[row] > sums[row]:
             sums[row] = log_sums[row] - skb_log(large)
-            if width > 1:
-                skb_mix(target, ratios + row * width, large, small, width)
+            skb_mix(target, ratios + row * width, large, small, width)
         else:
             sums[row] -= skb_log(large)
-            if width > 1 and small > 0.0:
+            if small > 0.0:
                 skb_mix(target, ratios + row * width, small, large, width)
         # exactly 1: the shares add up to it only to rounding
         target[base_column] = 1.0
@@ -162,12 +169,19 @@ cdef void add_logs(
     double *logs, Py_ssize_t n_rows, Py_ssize_t width
 ) noexcept nogil:
     """The passes on logarithms."""
-    cdef Py_ssize_t half = n_rows // 2
+    cdef:
+        Py_ssize_t half = n_rows // 2
+        Py_ssize_t row
+        double *upper = logs + half * width
     if half == 0:
         return
     add_logs(logs, half, width)
-    add_logs(logs + half * width, half, width)
-    skb_log_add_rows(logs + half * width, logs, half * width)
+    add_logs(upper, half, width)
+    if half * width >= 4:
+        skb_log_add_rows(upper, logs, half * width)
+        return
+    for row in range(half):
+        upper[row] = skb_log_add_exp(upper[row], logs[row])
 
 
 cdef void add_logarithms(
@@ -221,7 +235,7 @@ cdef void take_maxima(
         return
     take_maxima(table, half, width)
     take_maxima(upper, half, width)
-    if width > 1:
+    if half * width >= 4:
         skb_maximum(upper, table, half * width)
         return
     for row in range(half):
