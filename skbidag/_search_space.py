@@ -53,7 +53,7 @@ class SearchSpace:
         return np.flatnonzero(self.extra[:, node])
 
     def required_mask(self, node):
-        """The required parents, as a mask over the candidates."""
+        """Return the required parents as a mask over the candidates."""
         bits = self.required[self.candidates(node), node]
         return int(bits @ (1 << np.arange(len(bits), dtype=np.int64)))
 

@@ -9,9 +9,11 @@ from skbidag._core._gaussian import fill_table
 def weighted_scatter(X, weights):
     """Sum of weights, weighted mean, and scatter matrix about the mean."""
     total = weights.sum()
-    mean = weights @ X / total
-    centered = X - mean
-    return total, mean, (centered * weights[:, None]).T @ centered
+    # the caller looks for columns whose squares overflow, and can name them
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = weights @ X / total
+        centered = X - mean
+        return total, mean, (centered * weights[:, None]).T @ centered
 
 
 def conditional_variance(matrix, node, parents, floor):
@@ -26,14 +28,15 @@ def conditional_variance(matrix, node, parents, floor):
     for k in range(len(parents)):
         pivot = max(block[k, k], floor[columns[k]])
         log_det += np.log(pivot)
-        block[k + 1 :, k + 1 :] -= (
-            np.outer(block[k + 1 :, k], block[k, k + 1 :]) / pivot
+        # divided first: a product of large covariances may overflow
+        block[k + 1 :, k + 1 :] -= np.outer(
+            block[k + 1 :, k] / pivot, block[k, k + 1 :]
         )
     return max(block[-1, -1], floor[node]), log_det
 
 
 def least_residual_share(matrix):
-    """The column best explained by the others, and the share of it that is not.
+    """Find the column best explained by the others, and the share that is not.
 
     Returns
     -------
@@ -47,7 +50,7 @@ def least_residual_share(matrix):
     try:
         factor = np.linalg.cholesky(scaled)
     except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(scaled)
+        _, vectors = np.linalg.eigh(scaled)
         return int(np.argmax(np.abs(vectors[:, 0]))), 0.0
     inverse = solve_triangular(factor, np.eye(len(scaled)), lower=True)
     shares = 1.0 / (inverse**2).sum(axis=0)

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skbidag._sklearn import _check_feature_names, _check_n_features
+from skbidag._sklearn import _check_feature_names, _check_n_features, _num_samples
 
 
 class BaseScore(ABC, BaseEstimator):
@@ -57,6 +57,8 @@ class BaseScore(ABC, BaseEstimator):
         self : object
             The fitted score.
         """
+        if _num_samples(X) == 0:
+            raise ValueError("X has no rows: 0 sample(s) where at least 1 is needed.")
         _check_feature_names(self, X, reset=True)
         _check_n_features(self, X, reset=True)
         self._fit(X, sample_weight)
@@ -83,6 +85,16 @@ class BaseScore(ABC, BaseEstimator):
             The child's term in the log score of a DAG.
         """
         parents = np.sort(np.asarray(parents, dtype=np.intp).reshape(-1))
+        family = np.append(parents, node)
+        if (
+            family.min() < 0
+            or family.max() >= self.n_features_in_
+            or len(np.unique(family)) < len(family)
+        ):
+            raise ValueError(
+                f"parents must be different columns other than node {node}, "
+                f"got {parents.tolist()}."
+            )
         log_prior = self.log_prior_odds_[parents, node].sum()
         return float(self.log_marginal_likelihood(node, parents) + log_prior)
 
@@ -125,10 +137,21 @@ class BaseScore(ABC, BaseEstimator):
             are left alone.
         """
         for mask in range(len(out)):
-            subset = [c for k, c in enumerate(candidates) if mask >> k & 1]
-            out[mask, base_column] = self.local_score(node, subset)
+            subset = [int(c) for k, c in enumerate(candidates) if mask >> k & 1]
+            out[mask, base_column] = self._finite_score(node, subset)
             for outsider in outsiders:
-                out[mask, outsider] = self.local_score(node, [*subset, outsider])
+                parents = [*subset, int(outsider)]
+                out[mask, outsider] = self._finite_score(node, parents)
+
+    def _finite_score(self, node, parents):
+        """Give the local score; sums over a table cannot hold an infinite one."""
+        log_score = self.local_score(node, parents)
+        if not np.isfinite(log_score):
+            raise ValueError(
+                f"The score of node {self._column_name(node)} with parents {parents} "
+                f"is {log_score}; scores must be finite."
+            )
+        return log_score
 
     def addition_scores(self, node, parents):
         """Scores of `node` with one more parent, for each variable in turn.

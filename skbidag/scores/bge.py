@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
 
-from skbidag._sklearn import Interval
+from skbidag._sklearn import Interval, _check_feature_names, _check_n_features
 from skbidag.scores._linear_gaussian import (
     conditional_variance,
     fill_gaussian_table,
@@ -24,9 +24,10 @@ from skbidag.scores._validation import check_continuous
 from skbidag.scores._weights import check_weights
 from skbidag.scores.base import BaseScore
 
-# Below this share of a column's scatter, what the other columns leave unexplained
-# is mostly rounding, and so would be the score.
-SMALLEST_RESIDUAL_SHARE = 1e-11
+# The smallest share of a column's scatter that the other columns may leave
+# unexplained, per observation. Rounding puts an error of about 2e-16 / share into
+# ln v, and N / 2 times that into a score: this keeps it to thousandths of a nat.
+RESIDUAL_SHARE_PER_ROW = 1e-13
 
 
 class BGe(BaseScore):
@@ -97,24 +98,27 @@ class BGe(BaseScore):
         if not self._alpha_w > n + 1:
             raise ValueError(
                 f"alpha_w must be greater than n_features + 1 = {n + 1}, "
-                f"got {self.alpha_w}."
+                f"got {self._alpha_w}."
             )
         self._prior_scale = alpha_mu * (self._alpha_w - n - 1) / (alpha_mu + 1)
 
         total, mean, scatter = weighted_scatter(X, weights)
         self.n_effective_ = float(total)
         self._posterior_mean = total * mean / (alpha_mu + total)
-        scatter += alpha_mu * total / (alpha_mu + total) * np.outer(mean, mean)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter += alpha_mu * total / (alpha_mu + total) * np.outer(mean, mean)
         scatter[np.diag_indices(n)] += self._prior_scale
-        if not np.isfinite(scatter).all():
-            column = int(np.argmin(np.isfinite(scatter).all(axis=0)))
+        # where a diagonal entry is finite, so are its row's entries with others
+        finite = np.isfinite(np.diag(scatter))
+        if not finite.all():
+            column = int(np.argmin(finite))
             raise ValueError(
                 f"Column {self._column_name(column)} has values too large to square; "
                 "rescale it."
             )
         self.scatter_ = scatter
         column, share = least_residual_share(scatter)
-        if share < SMALLEST_RESIDUAL_SHARE:
+        if share < RESIDUAL_SHARE_PER_ROW * max(total, 100.0):
             raise ValueError(
                 f"Column {self._column_name(column)} is a linear combination of other "
                 "columns, to rounding at the scale of the data; drop it, or "
@@ -156,9 +160,7 @@ class BGe(BaseScore):
         variance, log_det = conditional_variance(
             self.scatter_, node, parents, self._floor
         )
-        return (
-            self._offset[size] - self._slope[size] * np.log(variance) - log_det / 2
-        )
+        return self._offset[size] - self._slope[size] * np.log(variance) - log_det / 2
 
     def fill_table(self, node, candidates, outsiders, base_column, out):  # noqa: D102
         fill_gaussian_table(
@@ -202,7 +204,11 @@ class BGe(BaseScore):
         log_density : ndarray of shape (n_samples,)
             Log density of each row's entry in column `node`.
         """
+        # an estimator may hand over an array that has lost its names
+        if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            _check_feature_names(self, X, reset=False)
         X = check_continuous(X, self._column_name)
+        _check_n_features(self, X, reset=False)
         parents = np.asarray(parents, dtype=np.intp)
         size = len(parents)
         T, deviation = self.scatter_, X - self._posterior_mean
