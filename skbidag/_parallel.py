@@ -4,13 +4,68 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 
 def run_threads(function, items, n_jobs=None):
-    """Call `function` on every item, in threads; the results in the items' order.
+    """Call a function on every item, in threads, and return the results in order.
 
-    The functions given here run compiled code without the GIL on arrays that they
-    share, so threads are the right workers whatever joblib backend is active.
+    Parameters
+    ----------
+    function : callable
+        Called with one item. It should spend its time without the GIL.
+    items : sequence
+        What to call it with.
+    n_jobs : int, default=None
+        Number of threads, as in scikit-learn: None is 1 unless a
+        ``joblib.parallel_config`` says otherwise, -1 is all processors.
+
+    Returns
+    -------
+    results : list
+        ``function(item)`` for each item.
+
+    Examples
+    --------
+    >>> run_threads(abs, [-3, 1, -2], n_jobs=2)
+    [3, 1, 2]
     """
-    items = list(items)
-    if len(items) < 2 or effective_n_jobs(n_jobs) == 1:
+    n_threads = min(effective_n_jobs(n_jobs), len(items))
+    if n_threads <= 1:
         return [function(item) for item in items]
-    parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
-    return parallel(delayed(function)(item) for item in items)
+    # Blocks, because handing a task to a thread costs more than most items do;
+    # several per thread and interleaved, because items differ in their work.
+    n_blocks = min(8 * n_threads, len(items))
+    blocks = Parallel(n_jobs=n_jobs, require="sharedmem")(
+        delayed(_run_block)(function, items[k::n_blocks]) for k in range(n_blocks)
+    )
+    results = [None] * len(items)
+    for k, block in enumerate(blocks):
+        results[k::n_blocks] = block
+    return results
+
+
+def run_parallel(function, jobs, n_jobs=None):
+    """Call a function with the arguments of every job, in the active backend.
+
+    Threads unless the user chose another backend (``joblib.parallel_config``), in
+    which case function and arguments are pickled.
+
+    Parameters
+    ----------
+    function : callable
+        Called with the arguments of one job.
+    jobs : sequence of tuple
+        The arguments.
+    n_jobs : int, default=None
+        Number of workers.
+
+    Returns
+    -------
+    results : list
+        ``function(*job)`` for each job.
+    """
+    if len(jobs) < 2 or effective_n_jobs(n_jobs) == 1:
+        return [function(*job) for job in jobs]
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+    return parallel(delayed(function)(*job) for job in jobs)
+
+
+def _run_block(function, items):
+    return [function(item) for item in items]

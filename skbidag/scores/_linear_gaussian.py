@@ -61,29 +61,39 @@ def fill_gaussian_table(
 ):  # fmt: skip
     """Lay out one node's rows of `matrix` and let the kernel fill its table.
 
-    With outsiders the columns are all variables; without, only the node and its
-    candidates, which is all that the walk then needs.
+    With outsiders the kernel's columns are all variables, padded to whole vectors;
+    without, only the node and its candidates, which is all that the walk needs.
     """
     candidates = np.asarray(candidates, dtype=np.intp)
-    if out.shape[1] > 1:
-        variables = np.arange(len(matrix))
+    outsiders = np.asarray(outsiders, dtype=np.intp)
+    n = len(matrix)
+    if len(outsiders):
+        variables = np.arange(n)
         columns, child_column = candidates, node
     else:
         variables = np.append(candidates, node)
         columns, child_column = np.arange(len(candidates)), len(candidates)
-    width = out.shape[1] if out.shape[1] > 1 else -(-len(variables) // 4) * 4
+    width = -(-len(variables) // 4) * 4
 
     rows = np.zeros((len(candidates) + 1, width))
-    rows[:, : len(variables)] = matrix[
-        np.ix_(np.append(node, candidates), variables)
-    ]
+    rows[:, : len(variables)] = matrix[np.ix_(np.append(node, candidates), variables)]
     diagonal, floors = np.ones(width), np.ones(width)
     diagonal[: len(variables)] = np.diag(matrix)[variables]
     floors[: len(variables)] = floor[variables]
     bias = np.full(width, -np.inf)
     bias[outsiders] = log_odds[outsiders]
+
+    # The kernel writes whole rows: into the table itself if it is laid out alike.
+    table, base = out, base_column
+    if len(outsiders) and (out.shape[1] != width or base_column != node):
+        table, base = np.empty((len(out), width)), node
+    elif not len(outsiders) and out.shape[1] > 1:
+        table, base = np.empty((len(out), 1)), 0
     fill_table(
         rows, diagonal, floors, child_column, columns, bias,
         np.ascontiguousarray(log_odds[candidates]), offset, slope, det_weight,
-        base_column, out,
+        base, table,
     )  # fmt: skip
+    if table is not out:
+        out[:, outsiders] = table[:, outsiders]
+        out[:, base_column] = table[:, base]

@@ -1,11 +1,7 @@
 """Checks on data that name the column at fault."""
 
-import numbers
-
 import numpy as np
 from sklearn.utils import check_array
-
-from skbidag._sklearn import _check_sample_weight
 
 
 def check_continuous(X, column_name):
@@ -30,21 +26,3 @@ def check_continuous(X, column_name):
         what = "NaN" if np.isnan(X[:, column]).any() else "infinity"
         raise ValueError(f"Input X contains {what} in column {column_name(column)}.")
     return X
-
-
-def check_weights(sample_weight, X):
-    """Validate frequency weights; None stands for ones.
-
-    Returns
-    -------
-    sample_weight : ndarray of shape (n_samples,)
-        Non-negative weights with a positive sum.
-    """
-    if isinstance(sample_weight, numbers.Number):
-        raise ValueError("sample_weight must be an array with one weight per row.")
-    weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
-    if not weights.sum() > 0:
-        raise ValueError("sample_weight must have a positive sum.")
-    return weights

@@ -19,7 +19,8 @@ from skbidag.scores._linear_gaussian import (
     least_residual_share,
     weighted_scatter,
 )
-from skbidag.scores._validation import check_continuous, check_weights
+from skbidag.scores._validation import check_continuous
+from skbidag.scores._weights import check_weights
 from skbidag.scores.base import BaseScore
 
 # Below this share of a column's scatter, what the other columns leave unexplained
@@ -90,7 +91,7 @@ class BGe(BaseScore):
     def _fit(self, X, sample_weight):
         self._validate_params()
         X = check_continuous(X, self._column_name)
-        weights = check_weights(sample_weight, X)
+        weights = check_weights(sample_weight, len(X))
         n = self.n_features_in_
         alpha_mu = float(self.alpha_mu)
         self._alpha_w = n + alpha_mu + 1 if self.alpha_w is None else self.alpha_w

@@ -1,0 +1,105 @@
+"""PC's skeleton: the compiled search beside causal-learn's, in one run.
+
+    python benchmarks/pc.py            # all, a minute and a half of it causal-learn
+    python benchmarks/pc.py --quick    # without causal-learn at 80 variables
+
+The graphs are Erdős–Rényi with two parents on average, weights from U(0.4, 2) and
+unit noise; the columns are standardized. Times are the best of several runs, except
+that causal-learn runs once where it takes more than a second. Run it with
+``OMP_NUM_THREADS=1`` to keep the correlation matrix on one core too.
+"""
+
+import argparse
+from time import perf_counter
+
+import numpy as np
+
+from skbidag._pc import pc_skeleton
+
+
+def make_data(n_features, n_samples, seed):
+    rng = np.random.default_rng(seed)
+    edges = np.triu(rng.random((n_features, n_features)) < 4 / (n_features - 1), 1)
+    weights = edges * rng.uniform(0.4, 2, edges.shape)
+    X = np.zeros((n_samples, n_features))
+    for j in range(n_features):
+        X[:, j] = X @ weights[:, j] + rng.standard_normal(n_samples)
+    X = X[:, rng.permutation(n_features)]
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def make_levels(X, n_levels=3):
+    cuts = np.quantile(X, np.arange(1, n_levels) / n_levels, axis=0)
+    return (X[None] > cuts[:, None]).sum(axis=0)
+
+
+def best_time(function, repeats):
+    """Shortest of several runs; one is enough if it takes more than a second."""
+    best = np.inf
+    for _ in range(repeats):
+        start = perf_counter()
+        result = function()
+        best = min(best, perf_counter() - start)
+        if best > 1:
+            break
+    return best, result
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="skip causal-learn at 80 variables"
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="runs to take the best")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the data")
+    args = parser.parse_args()
+
+    # The first use imports causal-learn, which is nobody's search time.
+    pc_skeleton(make_data(4, 50, 0), alpha=0.1, accelerate=False)
+
+    # name, variables, rows, alpha, test, beside causal-learn
+    settings = [
+        ("20", 20, 200, 0.4, "fisherz", True),
+        ("40", 40, 400, 0.4, "fisherz", True),
+        ("80", 80, 800, 0.25, "fisherz", not args.quick),
+        ("200", 200, 2000, 0.1, "fisherz", False),
+        ("1000", 1000, 1000, 0.02, "fisherz", False),
+        ("20, 3 levels", 20, 1000, 0.05, "gsq", True),
+        ("100, 3 levels", 100, 2000, 0.05, "gsq", False),
+    ]
+    print(
+        f"{'variables':>14}{'rows':>6}{'alpha':>7}{'test':>9}{'edges':>7}{'tests':>10}"
+        f"{'time':>10}{'2 threads':>11}{'causal-learn':>14}{'ratio':>8}{'same':>6}"
+    )
+    for name, n_features, n_samples, alpha, test, beside in settings:
+        X = make_data(n_features, n_samples, args.seed)
+        if test != "fisherz":
+            X = make_levels(X)
+
+        def run(X=X, alpha=alpha, test=test, **kwargs):
+            return pc_skeleton(X, alpha=alpha, test=test, **kwargs)
+
+        time, result = best_time(run, args.repeats)
+        time_two, two = best_time(lambda run=run: run(n_jobs=2), args.repeats)
+        same = np.array_equal(result.skeleton, two.skeleton)
+        n_edges = result.skeleton.sum() // 2
+        theirs = ratio = "-"
+        if beside:
+            time_theirs, other = best_time(
+                lambda run=run: run(accelerate=False), args.repeats
+            )
+            same = same and np.array_equal(result.skeleton, other.skeleton)
+            theirs = f"{time_theirs:.2f} s"
+            ratio = f"1/{time_theirs / time:.0f}"
+        print(
+            f"{name:>14}{n_samples:>6}{alpha:>7}{test:>9}{n_edges:>7}"
+            f"{sum(result.n_tests):>10}{time:>8.3f} s{time_two:>9.3f} s{theirs:>14}"
+            f"{ratio:>8}{'yes' if same else 'NO':>6}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

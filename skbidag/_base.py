@@ -1,0 +1,433 @@
+"""What the three estimators share: parameters, the template of fit, methods.
+
+``fit`` goes through the same stations for all of them, see the methods in order:
+pose the problem (score, constraints), find the search space, build the tables, run
+the chains, keep what they give. A subclass says which chain walks on the tables, and
+where the search space comes from if not from ``search_space`` alone.
+"""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin, clone
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skbidag import _predictive, graphs
+from skbidag._chains import auto_n_iter, entropy_of, make_schedule, run_chains
+from skbidag._observer import ChainObserver
+from skbidag._posterior import (
+    DAGSamples,
+    graph_counts,
+    split_rhat,
+    split_rhat_of_counts,
+)
+from skbidag._search_space import (
+    Constraints,
+    SearchSpace,
+    make_space,
+    permitted_edges,
+    resolve_constraints,
+    trim_space,
+)
+from skbidag._skeleton import PCSkeleton
+from skbidag._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    _check_feature_names,
+    _check_n_features,
+    _fit_context,
+)
+from skbidag._tables import build_tables
+from skbidag.scores import BIC, BaseScore, BDe, BGe
+from skbidag.scores._categories import is_discrete
+from skbidag.scores._validation import check_continuous
+from skbidag.scores._weights import check_weights
+
+SCORES = {"bge": BGe, "bde": BDe, "bic": BIC}
+
+# Chains with a larger R-hat than this disagree.
+LARGEST_RHAT = 1.1
+# R-hat of fewer draws per chain says little.
+FEWEST_DRAWS_FOR_RHAT = 50
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be learned: a fitted score, the data for tests, and constraints."""
+
+    score: BaseScore
+    data: np.ndarray
+    weights: np.ndarray | None
+    names: np.ndarray | None
+    constraints: Constraints
+
+    @property
+    def n_features(self):
+        """Number of variables."""
+        return self.data.shape[1]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A search space, and the best DAG known in it, if a search was made."""
+
+    space: SearchSpace
+    adjacency: np.ndarray | None = None
+
+
+class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
+    """Base class of the structure learners."""
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        "score": [StrOptions({"auto", *SCORES}), BaseScore],
+        "search_space": [
+            StrOptions({"pc", "glasso", "iterative", "full"}),
+            "array-like",
+            callable,
+            HasMethods("fit"),
+            list,
+        ],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+        "extra_parent": ["boolean"],
+        "max_parents": [Interval(Integral, 0, 26, closed="both")],
+        "forbidden_edges": [None, "array-like", list, tuple],
+        "required_edges": [None, "array-like", list, tuple],
+        "tiers": [None, list, tuple],
+        "edge_prior": [None, "array-like"],
+        "n_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "burn_in": [Interval(Real, 0, 1, closed="left")],
+        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # ------------------------------------------------------------------- fit
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn the structure from data.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The data: floats, or integers, booleans, strings or categories.
+        y : None
+            Ignored, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts. A weight of 2 is the row given twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        context = self._init_callback_context(
+            max_subtasks=self.n_chains, sequential_subtasks=False
+        )
+        context.call_on_fit_task_begin(estimator=self, X=X)
+        problem = self._pose(X, sample_weight)
+        entropy = entropy_of(check_random_state(self.random_state))
+        found = self._find(problem, entropy)
+        self.score_ = problem.score
+        self._sample(problem, found, entropy, context)
+        context.call_on_fit_task_end(estimator=self, X=X)
+        return self
+
+    def _pose(self, X, sample_weight):
+        """Fit the score and resolve the constraints; all input errors arise here."""
+        _check_feature_names(self, X, reset=True)
+        score = self.score
+        if isinstance(score, str):
+            if score == "auto":
+                score = "bde" if is_discrete(X, self._column_name) else "bge"
+            score = SCORES[score]()
+        score = clone(score).fit(
+            X, sample_weight=sample_weight, edge_prior=self.edge_prior
+        )
+        self.n_features_in_ = score.n_features_in_
+        names = getattr(self, "feature_names_in_", None)
+        constraints = resolve_constraints(
+            self.n_features_in_,
+            names,
+            forbidden_edges=self.forbidden_edges,
+            required_edges=self.required_edges,
+            tiers=self.tiers,
+            max_parents=self.max_parents,
+        )
+        if hasattr(score, "codes_"):
+            data, weights = score.codes_, score.counts_
+        else:
+            data = check_continuous(X, self._column_name)
+            weights = sample_weight
+            if sample_weight is not None:
+                weights = check_weights(sample_weight, len(data))
+        return Problem(score, data, weights, names, constraints)
+
+    def _column_name(self, column):
+        names = getattr(self, "feature_names_in_", None)
+        return repr(str(names[column])) if names is not None else str(column)
+
+    def _start_space(self, problem, search_space):
+        """The space that `search_space` stands for, cut down to `max_parents`."""
+        permitted = permitted_edges(
+            search_space,
+            problem.data,
+            pc=PCSkeleton(alpha=self.alpha, n_jobs=self.n_jobs),
+            names=problem.names,
+            sample_weight=problem.weights,
+            constraints=problem.constraints,
+        )
+        space = make_space(permitted, problem.constraints, extended=self.extra_parent)
+        return trim_space(space, problem.score, self.max_parents, problem.names)
+
+    def _find(self, problem, entropy):
+        """The search space, and where chains start."""
+        return Found(self._start_space(problem, self.search_space))
+
+    def _sample(self, problem, found, entropy, context):
+        """Run the chains and keep what they give."""
+        n_iter = self.n_iter
+        if n_iter == "auto":
+            n_iter = auto_n_iter(problem.n_features, 5.0)
+        schedule = make_schedule(n_iter, self.burn_in, self.n_draws)
+        tables = build_tables(
+            problem.score,
+            found.space,
+            sums=True,
+            n_jobs=self.n_jobs,
+            memory_limit=self.memory_limit,
+            names=problem.names,
+        )
+        observer = ChainObserver(self)
+        observer.open_chains(context)
+        runs = run_chains(
+            self._chain_maker(problem, found, entropy),
+            tables,
+            schedule,
+            self.n_chains,
+            observer=observer,
+            n_jobs=self.n_jobs,
+        )
+        observer.close_chains()
+        self._keep(found, tables, schedule, runs)
+
+    def _keep(self, found, tables, schedule, runs):
+        """Learned attributes from the chains' draws."""
+        n_draws = min(len(run.log_scores) for run in runs)
+        samples = DAGSamples(np.stack([run.packed[:n_draws] for run in runs]))
+        self.dag_samples_ = samples
+        self.log_score_trace_ = np.stack([run.log_scores[:n_draws] for run in runs])
+        counts, sizes = graph_counts(samples)
+        self.adjacency_probabilities_ = counts.sum(axis=(0, 1)) / max(1, len(samples))
+        self.rhat_ = split_rhat_of_counts(counts, sizes)
+        self.log_score_rhat_ = split_rhat(self.log_score_trace_)
+        self.acceptance_rate_ = np.array(
+            [
+                run.state["accepted"].sum() / max(1, run.state["proposed"].sum())
+                for run in runs
+            ]
+        )
+        self.n_iter_ = schedule.n_iter
+        self.search_space_ = found.space.permitted.copy()
+        self._keep_best(found, tables, runs)
+        self._warn_unless_converged()
+
+    def _keep_best(self, found, tables, runs):
+        """The best DAG of the search, the draws, and the chains' best orders."""
+        flat = self.log_score_trace_.ravel()
+        best, log_score = None, -np.inf
+        if flat.size:
+            best, log_score = self.dag_samples_[int(flat.argmax())], flat.max()
+        known = [self._best_dag_of(run, tables) for run in runs]
+        if found.adjacency is not None:
+            known.append(found.adjacency)
+        for adjacency in known:
+            value = dag_log_score(tables, adjacency)
+            if best is None or value > log_score:
+                best, log_score = adjacency, value
+        self.adjacency_ = best
+        self.log_score_ = float(log_score)
+        self.cpdag_ = graphs.to_cpdag(best)
+
+    def _warn_unless_converged(self):
+        if self.log_score_trace_.shape[1] < FEWEST_DRAWS_FOR_RHAT:
+            return
+        worst = np.nanmax(self.rhat_)
+        if self.log_score_rhat_ <= LARGEST_RHAT and worst <= LARGEST_RHAT + 0.1:
+            return
+        warnings.warn(
+            f"The chains disagree: R-hat is {self.log_score_rhat_:.2f} for the score "
+            f"and up to {worst:.2f} for an edge (log_score_rhat_, rhat_). Edge "
+            "probabilities are not reliable yet: run longer chains (n_iter) and see "
+            "log_score_trace_; with few variables try search_space='full'.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+    # --------------------------------------------------------------- methods
+
+    def score_samples(self, X):
+        """Log posterior predictive density of each row.
+
+        Averaged over the sampled DAGs, with the parameters integrated out.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Log density, or log probability of discrete rows.
+        """
+        X = self._check_new(X)
+        return _predictive.log_density(self.score_, self.dag_samples_, X)
+
+    def score(self, X, y=None):
+        """Mean log posterior predictive density of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+        y : None
+            Ignored, present for API consistency.
+
+        Returns
+        -------
+        log_density : float
+            The mean of ``score_samples``.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def predict(self, X):
+        """Expectation of every cell given the row's other cells.
+
+        Averaged over the sampled DAGs. A NaN stands for an unobserved cell, which
+        is predicted like the others but not conditioned on.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        prediction : ndarray of shape (n_samples, n_features)
+            Expectations, or the most probable categories of discrete data.
+        """
+        X = self._check_new(X)
+        return _predictive.predict(self.score_, self.dag_samples_, X)
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw new rows from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        return _predictive.sample(
+            self.score_, self.dag_samples_, n_samples, random_state
+        )
+
+    def edge_probabilities(self, kind="dag"):
+        """Posterior probabilities of edges.
+
+        Parameters
+        ----------
+        kind : {"dag", "cpdag", "skeleton"}, default="dag"
+            Edges i -> j of the DAGs; edges of their CPDAGs, where an undirected
+            edge counts as both i -> j and j -> i; or adjacencies, symmetric.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_features, n_features)
+            ``probabilities[i, j]`` is that of the edge i -> j.
+        """
+        check_is_fitted(self)
+        if kind not in ("dag", "cpdag", "skeleton"):
+            raise ValueError(
+                f"kind must be 'dag', 'cpdag' or 'skeleton', got {kind!r}."
+            )
+        counts, _ = graph_counts(self.dag_samples_, kind)
+        return counts.sum(axis=(0, 1)) / len(self.dag_samples_)
+
+    def consensus_graph(self, threshold=0.5, kind="cpdag"):
+        """Edges whose posterior probability exceeds a threshold.
+
+        Parameters
+        ----------
+        threshold : float, default=0.5
+            The threshold.
+        kind : {"dag", "cpdag", "skeleton"}, default="cpdag"
+            Which edges, see :meth:`edge_probabilities`.
+
+        Returns
+        -------
+        graph : ndarray of bool, shape (n_features, n_features)
+            ``graph[i, j]`` for the edge i -> j.
+        """
+        return self.edge_probabilities(kind) > threshold
+
+    def to_networkx(self):
+        """The best DAG as a networkx graph, with edge probabilities.
+
+        Returns
+        -------
+        graph : networkx.DiGraph
+            Nodes carry the variables' names; edges the attribute ``probability``.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        graph = graphs.to_networkx(self.adjacency_, names)
+        nodes = list(graph.nodes)
+        for i, j in np.argwhere(self.adjacency_):
+            probability = float(self.adjacency_probabilities_[i, j])
+            graph.edges[nodes[i], nodes[j]]["probability"] = probability
+        return graph
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        _check_feature_names(self, X, reset=False)
+        _check_n_features(self, X, reset=False)
+        return X
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+
+def dag_log_score(tables, adjacency):
+    """Log score of a DAG whose parent sets all stand in the tables; -inf if not."""
+    total = 0.0
+    for table in tables:
+        parents = np.flatnonzero(adjacency[:, table.node])
+        outside = np.setdiff1d(parents, table.candidates)
+        if len(outside) > 1 or not np.isin(outside, table.outsiders).all():
+            return -np.inf
+        mask = int((np.isin(table.candidates, parents) << np.arange(
+            table.n_candidates)).sum())  # fmt: skip
+        column = int(outside[0]) if len(outside) else table.base_column
+        total += table.scores[mask, column]
+    return total

@@ -1,0 +1,692 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Score tables of categorical data.
+
+A score here is a sum of f(count) over the observed cells (parent configuration,
+child level), plus a sum of g(count) over the observed configurations, plus a cost
+per possible configuration. BDe has f(n) = lnΓ(a + n) − lnΓ(a) and
+g(n) = lnΓ(A) − lnΓ(A + n), with pseudo-counts a and A that depend on the parents
+only through their number of configurations q; BIC has f(n) = n ln n = −g(n).
+
+The subsets of the candidates are walked depth-first, adding one parent at a time.
+A subset is kept as the rows in an order in which each of its configurations is a
+run (a group), and within a group each level of the child is a run (a segment).
+Adding a parent is a stable counting sort of each group. A group of one row stays one
+and does not see which outsider is added, so such rows leave the walk.
+
+The scores of the subset plus each outsider need the counts of the outsider's levels
+in each segment. Outsiders with the same number of levels share f and g and lie side
+by side, so that a row adds to the counts of all of them at once, 16 bytes an
+instruction: counting takes a fraction of the time of looking up f and g. In a small
+group the counts of all cells together make one number below 128, and what it is worth
+is looked up at once: many groups have segments of the same sizes and share that
+table. What neither suits (many levels, weighted rows) is counted outsider by outsider.
+
+Cost of a subset: O(N) to split and O(N · levels / 16) per outsider to count, with
+a look-up for each small group and one for each cell of a large one.
+"""
+
+from libc.math cimport lgamma, log
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+# Columns with more levels are counted outsider by outsider.
+cdef enum:
+    MOST_DENSE_LEVELS = 16
+    LANES = 16
+    # Shapes of small groups: numbers below LARGEST_SPAN have at most 7 digits.
+    LARGEST_SPAN = 128
+    N_DIGITS = 7
+    N_SHAPES = 64
+
+# Number of doubles in all look-up tables of f and g of a call, at most; untouched
+# ones cost no memory. What lies beyond a table's end is computed.
+TABLE_BUDGET = 1 << 22
+LONGEST_TABLE = 1 << 13
+
+
+cdef struct Walk:
+    # The data: one contiguous run of codes per column.
+    int n_rows
+    const int* codes
+    const double* weights
+    bint unit                 # every weight is one
+    bint integral             # every weight is an integer
+    const int* child
+    # The parents.
+    int n_candidates
+    const int* candidates
+    const int* levels         # of each candidate
+    const double* log_odds    # of every column as a parent
+    double cost               # per configuration
+    # Outsiders, by number of levels: class c holds those from start to start + 1.
+    int n_classes
+    const int* class_start
+    const int* class_levels
+    const int* outsiders
+    const unsigned char* dense       # their codes, row by row
+    Py_ssize_t dense_stride
+    const Py_ssize_t* dense_offset   # of each class, in a row
+    const Py_ssize_t* dense_width    # of each class, a multiple of LANES
+    # Look-up tables of f and g, by number of configurations.
+    bint bayes
+    const double* configurations     # of each subset
+    const int* table_of              # (subset, class + 1) -> table; 0 is the base
+    const double* a
+    const double* big_a
+    const double* log_gamma_a
+    const double* log_gamma_big_a
+    int table_length
+    double* f
+    double* g
+    int* f_filled
+    int* g_filled
+    # The row groups of the subset at each depth.
+    int* order
+    int* group_start
+    int* n_groups
+    int* n_active             # rows before this are in groups, the others single
+    # Of the subset at hand.
+    int* segment_end
+    int* group_segment
+    double* segment_weight
+    double* group_weight
+    double* acc
+    unsigned char* block
+    int* count
+    int* total
+    double* cell
+    double* marginal
+    int* slot
+    # Worth of the counts in small groups, by the sizes of the segments.
+    long long* shape
+    double* worth
+
+
+cdef inline double f_value(Walk* w, int t, double n) noexcept nogil:
+    """Give f(n), for n > 0 or integral weights."""
+    if w.integral and n < w.f_filled[t]:
+        return w.f[<Py_ssize_t>t * w.table_length + <int>n]
+    if w.bayes:
+        return lgamma(n + w.a[t]) - w.log_gamma_a[t]
+    return n * log(n)
+
+
+cdef inline double g_value(Walk* w, int t, double n) noexcept nogil:
+    """Give g(n), for n > 0 or integral weights."""
+    if w.integral and n < w.g_filled[t]:
+        return w.g[<Py_ssize_t>t * w.table_length + <int>n]
+    if w.bayes:
+        return w.log_gamma_big_a[t] - lgamma(n + w.big_a[t])
+    return -n * log(n)
+
+
+cdef void extend_tables(Walk* w, int t, double f_top, double g_top) noexcept nogil:
+    """Fill f up to f_top and g up to g_top, as far as the tables reach."""
+    cdef double* f = w.f + <Py_ssize_t>t * w.table_length
+    cdef double* g = w.g + <Py_ssize_t>t * w.table_length
+    cdef int n, stop
+    stop = <int>min(f_top + 1, <double>w.table_length)
+    for n in range(w.f_filled[t], stop):
+        if n == 0:
+            f[n] = 0.0
+        elif w.bayes:
+            f[n] = f[n - 1] + log(w.a[t] + (n - 1))
+        else:
+            f[n] = n * log(<double>n)
+    w.f_filled[t] = max(w.f_filled[t], stop)
+    stop = <int>min(g_top + 1, <double>w.table_length)
+    for n in range(w.g_filled[t], stop):
+        if n == 0:
+            g[n] = 0.0
+        elif w.bayes:
+            g[n] = g[n - 1] - log(w.big_a[t] + (n - 1))
+        else:
+            g[n] = -n * log(<double>n)
+    w.g_filled[t] = max(w.g_filled[t], stop)
+
+
+cdef void split(Walk* w, int depth, const int* x, int levels) noexcept nogil:
+    """Split the groups at `depth` by the column x into those at depth + 1."""
+    cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
+    cdef const int* start = w.group_start + <Py_ssize_t>depth * (w.n_rows + 1)
+    cdef int* new_order = w.order + <Py_ssize_t>(depth + 1) * w.n_rows
+    cdef int* new_start = w.group_start + <Py_ssize_t>(depth + 1) * (w.n_rows + 1)
+    cdef int* slot = w.slot
+    cdef int front = 0
+    cdef int back = w.n_active[depth]
+    cdef int n_new = 0
+    cdef int group, level, place, size, row
+    memcpy(new_order + back, order + back, (w.n_rows - back) * sizeof(int))
+    for group in range(w.n_groups[depth]):
+        memset(slot, 0, levels * sizeof(int))
+        for place in range(start[group], start[group + 1]):
+            slot[x[order[place]]] += 1
+        for level in range(levels):
+            size = slot[level]
+            if size == 1:
+                back -= 1
+                slot[level] = back
+            elif size > 1:
+                new_start[n_new] = front
+                n_new += 1
+                slot[level] = front
+                front += size
+        for place in range(start[group], start[group + 1]):
+            row = order[place]
+            level = x[row]
+            new_order[slot[level]] = row
+            slot[level] += 1
+    new_start[n_new] = front
+    w.n_groups[depth + 1] = n_new
+    w.n_active[depth + 1] = front
+
+
+cdef void count_dense(Walk* w, int depth, int c, int group, int t) noexcept nogil:
+    """Add a group's part in the scores of all outsiders of a class.
+
+    Needs unit weights.
+    """
+    cdef const double* f = w.f + <Py_ssize_t>t * w.table_length
+    cdef const double* g = w.g + <Py_ssize_t>t * w.table_length
+    cdef int levels = w.class_levels[c]
+    cdef Py_ssize_t width = w.dense_width[c]
+    cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
+    cdef const unsigned char* dense = w.dense + w.dense_offset[c]
+    cdef const unsigned char* x
+    cdef unsigned char* block
+    cdef int* count
+    cdef int* total = w.total
+    cdef double* acc = w.acc
+    cdef Py_ssize_t j
+    cdef Py_ssize_t n_outsiders = w.class_start[c + 1] - w.class_start[c]
+    cdef int level, segment, place, stop, size, end
+    cdef int first = w.group_segment[group]
+    cdef int last = w.group_segment[group + 1]
+    cdef int begin = w.group_start[<Py_ssize_t>depth * (w.n_rows + 1) + group]
+    cdef unsigned char value
+    memset(total, 0, levels * width * sizeof(int))
+    for segment in range(first, last):
+        end = w.segment_end[segment]
+        size = end - begin
+        # The counts of level 0 are what the other levels leave.
+        for j in range(width):
+            w.count[j] = size
+        memset(w.count + width, 0, (levels - 1) * width * sizeof(int))
+        place = begin
+        while place < end:
+            # Bytes count to 255.
+            stop = min(place + 255, end)
+            memset(w.block, 0, (levels - 1) * width)
+            while place < stop:
+                x = dense + order[place] * w.dense_stride
+                for level in range(1, levels):
+                    block = w.block + (level - 1) * width
+                    value = <unsigned char>level
+                    for j in range(width):
+                        block[j] += x[j] == value
+                place += 1
+            for level in range(1, levels):
+                block = w.block + (level - 1) * width
+                count = w.count + level * width
+                for j in range(width):
+                    count[j] += block[j]
+                    w.count[j] -= block[j]
+        for level in range(levels):
+            count = w.count + level * width
+            for j in range(n_outsiders):
+                total[level * width + j] += count[j]
+            if size < w.f_filled[t]:
+                for j in range(n_outsiders):
+                    acc[j] += f[count[j]]
+            else:
+                for j in range(n_outsiders):
+                    acc[j] += f_value(w, t, count[j])
+        begin = end
+    for level in range(levels):
+        count = total + level * width
+        if w.group_weight[group] < w.g_filled[t]:
+            for j in range(n_outsiders):
+                acc[j] += g[count[j]]
+        else:
+            for j in range(n_outsiders):
+                acc[j] += g_value(w, t, count[j])
+
+
+cdef void fill_worth(
+    Walk* w, int t, int levels, int n_segments, const int* sizes, int span,
+    double* worth
+) noexcept nogil:
+    """Tabulate the worth of all counts in a group with segments of these sizes.
+
+    The counts of the levels from 1 on, segment by segment, are the digits of the
+    place in the table, the first one the lowest.
+    """
+    cdef int place, segment, level, n, left
+    cdef int d = 0
+    cdef int digit[N_DIGITS]
+    cdef int total[N_DIGITS + 1]
+    cdef double score
+    memset(digit, 0, sizeof(digit))
+    for place in range(span):
+        score = 0.0
+        memset(total, 0, sizeof(total))
+        d = 0
+        for segment in range(n_segments):
+            left = sizes[segment]
+            for level in range(1, levels):
+                n = digit[d]
+                d += 1
+                left -= n
+                total[level] += n
+                score += f_value(w, t, n)
+            if left < 0:
+                break  # more rows than there are: never looked up
+            total[0] += left
+            score += f_value(w, t, left)
+        for level in range(levels):
+            score += g_value(w, t, total[level])
+        worth[place] = score
+        d = 0
+        while d < n_segments * (levels - 1):
+            if digit[d] < sizes[d // (levels - 1)]:
+                digit[d] += 1
+                break
+            digit[d] = 0
+            d += 1
+
+
+cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogil:
+    """Add a small group's part in the scores of all outsiders of a class.
+
+    Needs unit weights. False, and nothing added, if the group is too large.
+    """
+    cdef int levels = w.class_levels[c]
+    cdef Py_ssize_t width = w.dense_width[c]
+    cdef Py_ssize_t n_outsiders = w.class_start[c + 1] - w.class_start[c]
+    cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
+    cdef const unsigned char* x
+    cdef unsigned char* number = w.block
+    cdef unsigned char value, step
+    cdef int first = w.group_segment[group]
+    cdef int n_segments = w.group_segment[group + 1] - first
+    cdef int start = w.group_start[<Py_ssize_t>depth * (w.n_rows + 1) + group]
+    cdef int begin = start
+    cdef int sizes[N_DIGITS]
+    cdef int span = 1
+    cdef int segment, level, _level, place, slot
+    cdef Py_ssize_t j
+    cdef long long shape = 0
+    cdef double* worth
+    if n_segments * (levels - 1) > N_DIGITS:
+        return False
+    for segment in range(n_segments):
+        sizes[segment] = w.segment_end[first + segment] - begin
+        begin = w.segment_end[first + segment]
+        for _level in range(1, levels):
+            span *= min(sizes[segment] + 1, LARGEST_SPAN + 1)
+            if span > LARGEST_SPAN:
+                return False
+        shape = (shape << 7) | sizes[segment]
+    # Filling a place takes as long as an outsider's look-ups in count_dense. Groups of
+    # up to four rows have so few shapes that their tables are used again and again.
+    if span > (2 * n_outsiders if begin - start <= 4 else n_outsiders // 2):
+        return False
+    slot = <int>((shape ^ (shape >> 4) ^ (shape >> 9)) % N_SHAPES)
+    worth = w.worth + slot * LARGEST_SPAN
+    if w.shape[slot] != shape:
+        w.shape[slot] = shape
+        fill_worth(w, t, levels, n_segments, sizes, span, worth)
+    memset(number, 0, width)
+    span = 1
+    begin = start
+    for segment in range(n_segments):
+        for level in range(1, levels):
+            value = <unsigned char>level
+            step = <unsigned char>span
+            for place in range(begin, begin + sizes[segment]):
+                x = w.dense + w.dense_offset[c] + order[place] * w.dense_stride
+                for j in range(width):
+                    number[j] += step if x[j] == value else 0
+            span *= sizes[segment] + 1
+        begin += sizes[segment]
+    for j in range(n_outsiders):
+        w.acc[j] += worth[number[j]]
+    return True
+
+
+cdef double count_sparse(
+    Walk* w, int depth, int group, const int* x, int t
+) noexcept nogil:
+    """Give a group's part in the score of the subset plus the outsider x."""
+    cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
+    cdef int start = w.group_start[<Py_ssize_t>depth * (w.n_rows + 1) + group]
+    cdef int begin = start
+    cdef int end = start
+    cdef int segment, place, level
+    cdef double n
+    cdef double score = 0.0
+    for segment in range(w.group_segment[group], w.group_segment[group + 1]):
+        end = w.segment_end[segment]
+        for place in range(begin, end):
+            w.cell[x[order[place]]] += w.weights[order[place]]
+        for place in range(begin, end):
+            level = x[order[place]]
+            n = w.cell[level]
+            if n > 0.0:
+                score += f_value(w, t, n)
+                w.marginal[level] += n
+                w.cell[level] = 0.0
+        begin = end
+    for place in range(start, end):
+        level = x[order[place]]
+        n = w.marginal[level]
+        if n > 0.0:
+            score += g_value(w, t, n)
+            w.marginal[level] = 0.0
+    return score
+
+
+cdef double score_singles(Walk* w, int depth, int t) noexcept nogil:
+    """Give the part of the rows that are alone in their configuration."""
+    cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
+    cdef int place
+    cdef double n
+    cdef double score = 0.0
+    cdef int n_singles = w.n_rows - w.n_active[depth]
+    if n_singles == 0:
+        return 0.0
+    if w.unit:
+        return n_singles * (f_value(w, t, 1.0) + g_value(w, t, 1.0))
+    for place in range(w.n_active[depth], w.n_rows):
+        n = w.weights[order[place]]
+        score += f_value(w, t, n) + g_value(w, t, n)
+    return score
+
+
+cdef void score_subset(
+    Walk* w, int depth, Py_ssize_t mask, double log_prior, int base_column,
+    double[:, :] out
+) noexcept nogil:
+    """Write the row of a table that belongs to the subset at `depth`."""
+    cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
+    cdef const int* start = w.group_start + <Py_ssize_t>depth * (w.n_rows + 1)
+    cdef int n_groups = w.n_groups[depth]
+    cdef int n_segments = 0
+    cdef int group, place, row, t, c, j, size, cells, levels
+    cdef int previous
+    cdef double f_top = 1.0
+    cdef double g_top = 1.0
+    cdef double score, singles, fixed
+    cdef const int* x
+    cdef bint dense
+    # Where the child's levels begin and end, and what they weigh.
+    for group in range(n_groups):
+        w.group_segment[group] = n_segments
+        w.group_weight[group] = 0.0
+        previous = -1
+        for place in range(start[group], start[group + 1]):
+            row = order[place]
+            if w.child[row] != previous:
+                previous = w.child[row]
+                w.segment_weight[n_segments] = 0.0
+                n_segments += 1
+            w.segment_weight[n_segments - 1] += w.weights[row]
+            w.segment_end[n_segments - 1] = place + 1
+        for place in range(w.group_segment[group], n_segments):
+            w.group_weight[group] += w.segment_weight[place]
+            f_top = max(f_top, w.segment_weight[place])
+        g_top = max(g_top, w.group_weight[group])
+    w.group_segment[n_groups] = n_segments
+    if not w.unit:
+        for place in range(w.n_active[depth], w.n_rows):
+            f_top = max(f_top, w.weights[order[place]])
+        g_top = max(g_top, f_top)
+
+    t = w.table_of[mask * (w.n_classes + 1)]
+    if w.integral:
+        extend_tables(w, t, f_top, g_top)
+    score = score_singles(w, depth, t)
+    for place in range(n_segments):
+        score += f_value(w, t, w.segment_weight[place])
+    for group in range(n_groups):
+        score += g_value(w, t, w.group_weight[group])
+    out[mask, base_column] = score + log_prior - w.cost * w.configurations[mask]
+
+    for c in range(w.n_classes):
+        levels = w.class_levels[c]
+        t = w.table_of[mask * (w.n_classes + 1) + c + 1]
+        if w.integral:
+            extend_tables(w, t, f_top, g_top)
+        singles = score_singles(w, depth, t)
+        size = w.class_start[c + 1] - w.class_start[c]
+        for j in range(size):
+            w.acc[j] = singles
+        memset(w.shape, 0, N_SHAPES * sizeof(long long))
+        for group in range(n_groups):
+            if w.dense_width[c] > 0 and count_small(w, depth, c, group, t):
+                continue
+            cells = w.group_segment[group + 1] - w.group_segment[group] + 1
+            # A row counted alone costs about as much as five look-ups.
+            dense = (
+                w.dense_width[c] > 0
+                and 5 * (start[group + 1] - start[group]) >= cells * levels
+            )
+            if dense:
+                count_dense(w, depth, c, group, t)
+            else:
+                for j in range(size):
+                    x = (
+                        w.codes
+                        + <Py_ssize_t>w.outsiders[w.class_start[c] + j] * w.n_rows
+                    )
+                    w.acc[j] += count_sparse(w, depth, group, x, t)
+        fixed = log_prior - w.cost * w.configurations[mask] * levels
+        for j in range(size):
+            row = w.outsiders[w.class_start[c] + j]
+            out[mask, row] = w.acc[j] + fixed + w.log_odds[row]
+
+
+cdef void visit(
+    Walk* w, int depth, Py_ssize_t mask, int first, double log_prior,
+    int base_column, double[:, :] out
+) noexcept nogil:
+    """Score the subset at `depth`, then those that add candidates from `first` on."""
+    cdef int k
+    score_subset(w, depth, mask, log_prior, base_column, out)
+    for k in range(first, w.n_candidates):
+        split(
+            w, depth, w.codes + <Py_ssize_t>w.candidates[k] * w.n_rows, w.levels[k]
+        )
+        visit(
+            w, depth + 1, mask | (<Py_ssize_t>1 << k), k + 1,
+            log_prior + w.log_odds[w.candidates[k]], base_column, out
+        )
+
+
+def fill_discrete_table(
+    codes, weights, n_levels, int node, candidates, outsiders, int base_column,
+    log_odds, double pseudo_count, double cost, double[:, :] out
+):
+    """Write the score of every subset of `candidates` into a table.
+
+    Parameters
+    ----------
+    codes : ndarray of int32 of shape (n_features, n_rows), C-contiguous
+        The data as codes from 0, one row of the array per variable.
+    weights : ndarray of float64 of shape (n_rows,)
+        How often each row counts, positive.
+    n_levels : ndarray of int of shape (n_features,)
+        Number of levels of each variable.
+    node : int
+        The child.
+    candidates, outsiders : ndarray of int
+        The parents of which all subsets, and of which single ones are added.
+    base_column : int
+        The column of `out` for the subsets as they are.
+    log_odds : ndarray of float64 of shape (n_features,)
+        Added for each parent.
+    pseudo_count : float
+        Equivalent sample size of BDe; zero is BIC.
+    cost : float
+        Subtracted for each configuration of the parents.
+    out : ndarray of float64 of shape (2**n_candidates, n_columns)
+        The table.
+    """
+    cdef Walk w
+    cdef int n_rows = codes.shape[1]
+    candidates = np.ascontiguousarray(candidates, dtype=np.intc)
+    outsiders = np.asarray(outsiders, dtype=np.intc)
+    n_levels = np.asarray(n_levels, dtype=np.intc)
+    cdef int n_candidates = len(candidates)
+
+    # Outsiders with equally many levels side by side.
+    outsiders = outsiders[np.argsort(n_levels[outsiders], kind="stable")]
+    class_levels, class_start = np.unique(n_levels[outsiders], return_index=True)
+    cdef int n_classes = len(class_levels)
+    class_start = np.append(class_start, len(outsiders)).astype(np.intc)
+    class_levels = class_levels.astype(np.intc)
+    unit = bool((weights == 1.0).all())
+    integral = bool((weights == np.floor(weights)).all())
+    class_size = np.diff(class_start).astype(np.intp)
+    dense_width = np.where(
+        unit & (class_levels <= MOST_DENSE_LEVELS), -(-class_size // LANES) * LANES, 0
+    ).astype(np.intp)
+    dense_offset = (np.cumsum(dense_width) - dense_width).astype(np.intp)
+    dense = np.zeros((n_rows, max(1, dense_width.sum())), dtype=np.uint8)
+    for c in range(n_classes):
+        if dense_width[c]:
+            dense[:, dense_offset[c]:dense_offset[c] + class_size[c]] = codes[
+                outsiders[class_start[c]:class_start[c + 1]]
+            ].T
+
+    # The distinct numbers of configurations, and which table belongs to which.
+    configurations = np.ones(1)
+    for candidate in candidates:
+        configurations = np.append(
+            configurations, configurations * n_levels[candidate]
+        )
+    if out.shape[0] != len(configurations):
+        raise ValueError(
+            f"out must have {len(configurations)} rows, got {out.shape[0]}."
+        )
+    families = configurations[:, None] * np.append(1, class_levels)
+    if pseudo_count > 0:
+        distinct, table_of = np.unique(families, return_inverse=True)
+    else:
+        distinct, table_of = np.ones(1), np.zeros(families.shape)
+    table_of = table_of.reshape(-1).astype(np.intc)
+    big_a = pseudo_count / distinct
+    a = big_a / n_levels[node]
+    log_gamma_a = np.array([lgamma(value) for value in a.tolist()])
+    log_gamma_big_a = np.array([lgamma(value) for value in big_a.tolist()])
+    cdef int table_length = 1
+    if integral:
+        table_length = int(
+            min(
+                weights.sum() + 1,
+                LONGEST_TABLE,
+                max(64, TABLE_BUDGET // (2 * len(distinct))),
+            )
+        )
+
+    cdef const int[:, ::1] codes_view = codes
+    cdef const double[::1] weights_view = weights
+    cdef const int[::1] candidates_view = candidates
+    cdef const int[::1] levels_view = n_levels[candidates]
+    cdef const double[::1] odds_view = np.ascontiguousarray(log_odds)
+    cdef const int[::1] start_view = class_start
+    cdef const int[::1] class_levels_view = class_levels
+    cdef const int[::1] outsiders_view = np.ascontiguousarray(outsiders)
+    cdef const unsigned char[:, ::1] dense_view = dense
+    cdef const Py_ssize_t[::1] offset_view = dense_offset
+    cdef const Py_ssize_t[::1] width_view = dense_width
+    cdef const double[::1] configurations_view = configurations
+    cdef const int[::1] table_view = table_of
+    cdef const double[::1] a_view = a
+    cdef const double[::1] big_a_view = big_a
+    cdef const double[::1] log_gamma_a_view = log_gamma_a
+    cdef const double[::1] log_gamma_big_a_view = log_gamma_big_a
+    cdef double[::1] f_view = np.empty(len(distinct) * table_length)
+    cdef double[::1] g_view = np.empty(len(distinct) * table_length)
+    cdef int[::1] f_filled = np.zeros(len(distinct), dtype=np.intc)
+    cdef int[::1] g_filled = np.zeros(len(distinct), dtype=np.intc)
+    cdef int depths = n_candidates + 1
+    orders = np.empty((depths, n_rows), dtype=np.intc)
+    orders[0] = np.argsort(codes[node], kind="stable")
+    cdef int[:, ::1] order = orders
+    cdef int[:, ::1] group_start = np.empty((depths, n_rows + 1), dtype=np.intc)
+    cdef int[::1] n_groups = np.empty(depths, dtype=np.intc)
+    cdef int[::1] n_active = np.empty(depths, dtype=np.intc)
+    cdef int[::1] segment_end = np.empty(n_rows, dtype=np.intc)
+    cdef int[::1] group_segment = np.empty(n_rows + 1, dtype=np.intc)
+    cdef double[::1] segment_weight = np.empty(n_rows)
+    cdef double[::1] group_weight = np.empty(n_rows)
+    cdef Py_ssize_t most = max(1, (dense_width * class_levels).max(initial=0))
+    cdef double[::1] acc = np.empty(max(1, class_size.max(initial=0)))
+    cdef unsigned char[::1] block = np.empty(most, dtype=np.uint8)
+    cdef int[::1] count = np.empty(most, dtype=np.intc)
+    cdef int[::1] total = np.empty(most, dtype=np.intc)
+    cdef double[::1] cell = np.zeros(max(1, n_levels.max()))
+    cdef double[::1] marginal = np.zeros(max(1, n_levels.max()))
+    cdef long long[::1] shape = np.empty(N_SHAPES, dtype=np.longlong)
+    cdef double[::1] worth = np.empty(N_SHAPES * LARGEST_SPAN)
+    cdef int[::1] slot = np.empty(max(1, n_levels.max()), dtype=np.intc)
+
+    w.n_rows = n_rows
+    w.codes = &codes_view[0, 0]
+    w.weights = &weights_view[0]
+    w.unit = unit
+    w.integral = integral
+    w.child = &codes_view[node, 0]
+    w.n_candidates = n_candidates
+    w.candidates = &candidates_view[0] if n_candidates else NULL
+    w.levels = &levels_view[0] if n_candidates else NULL
+    w.log_odds = &odds_view[0]
+    w.cost = cost
+    w.n_classes = n_classes
+    w.class_start = &start_view[0]
+    w.class_levels = &class_levels_view[0] if n_classes else NULL
+    w.outsiders = &outsiders_view[0] if n_classes else NULL
+    w.dense = &dense_view[0, 0]
+    w.dense_stride = dense_view.shape[1]
+    w.dense_offset = &offset_view[0] if n_classes else NULL
+    w.dense_width = &width_view[0] if n_classes else NULL
+    w.bayes = pseudo_count > 0
+    w.configurations = &configurations_view[0]
+    w.table_of = &table_view[0]
+    w.a = &a_view[0]
+    w.big_a = &big_a_view[0]
+    w.log_gamma_a = &log_gamma_a_view[0]
+    w.log_gamma_big_a = &log_gamma_big_a_view[0]
+    w.table_length = table_length
+    w.f = &f_view[0]
+    w.g = &g_view[0]
+    w.f_filled = &f_filled[0]
+    w.g_filled = &g_filled[0]
+    w.order = &order[0, 0]
+    w.group_start = &group_start[0, 0]
+    w.n_groups = &n_groups[0]
+    w.n_active = &n_active[0]
+    w.segment_end = &segment_end[0]
+    w.group_segment = &group_segment[0]
+    w.segment_weight = &segment_weight[0]
+    w.group_weight = &group_weight[0]
+    w.acc = &acc[0]
+    w.block = &block[0]
+    w.count = &count[0]
+    w.total = &total[0]
+    w.cell = &cell[0]
+    w.marginal = &marginal[0]
+    w.slot = &slot[0]
+    w.shape = &shape[0]
+    w.worth = &worth[0]
+
+    # The empty set: one group, or one single row.
+    n_groups[0] = n_rows > 1
+    n_active[0] = n_rows if n_rows > 1 else 0
+    group_start[0, 0] = 0
+    group_start[0, 1] = n_rows
+    with nogil:
+        visit(&w, 0, 0, 0, 0.0, base_column, out)

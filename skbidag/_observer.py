@@ -1,0 +1,86 @@
+"""What is seen of running chains: scikit-learn callbacks and verbose lines."""
+
+import threading
+import time
+
+# Progress is reported in hundredths of a chain.
+REPORTS = 100
+
+
+def unobserved(chain, done, total):
+    """Stand in for an observer in another process: nothing to see, go on."""
+    return False
+
+
+class ChainObserver:
+    """Passes the progress of chains on to callbacks and to the terminal.
+
+    Called by the running chains with (chain, steps done, steps in all); true if a
+    callback asks that chain to stop. In the callbacks' tree of tasks, ``fit`` has
+    one subtask per chain, and a chain one per hundredth of its steps.
+
+    Parameters
+    ----------
+    estimator : BaseStructure
+        The estimator that is fitted.
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+        self.lock = threading.Lock()
+        self.started = time.perf_counter()
+        self.last_line = self.started
+        self.contexts = []
+        self.reported = [0] * estimator.n_chains
+        self.verbose = int(estimator.verbose)
+
+    def open_chains(self, root):
+        """Open one subtask per chain below the task `root`."""
+        for chain in range(self.estimator.n_chains):
+            context = root.subcontext(
+                task_name="chain",
+                task_id=chain,
+                max_subtasks=REPORTS,
+                sequential_subtasks=True,
+            )
+            context.call_on_fit_task_begin(estimator=self.estimator)
+            self.contexts.append(context)
+
+    def close_chains(self):
+        """End the chains' subtasks."""
+        for context in self.contexts:
+            context.call_on_fit_task_end(estimator=self.estimator)
+
+    def __call__(self, chain, done, total):
+        with self.lock:
+            stop = False
+            reached = REPORTS * done // total
+            while self.contexts and self.reported[chain] < reached and not stop:
+                step = self.contexts[chain].subcontext(task_name="steps")
+                step.call_on_fit_task_begin(estimator=self.estimator)
+                stop = step.call_on_fit_task_end(estimator=self.estimator)
+                self.reported[chain] += 1
+            if self.verbose:
+                self._print(chain, done, total)
+            return stop
+
+    def _print(self, chain, done, total):
+        now = time.perf_counter()
+        # a line a second, and at the end of each chain; more with more verbosity
+        if done < total and now - self.last_line < 1.0 / self.verbose:
+            return
+        self.last_line = now
+        elapsed = now - self.started
+        print(
+            f"[{type(self.estimator).__name__}] chain {chain + 1}: "
+            f"{done:,} of {total:,} steps, {done / elapsed:,.0f} steps/s, "
+            f"{elapsed * (total - done) / done:.1f} s left"
+        )
+
+    def __reduce__(self):
+        # in another process there is nobody to report to
+        return _unobserved_again, ()
+
+
+def _unobserved_again():
+    return unobserved

@@ -1,0 +1,521 @@
+"""PC: the compiled search against causal-learn, a naive twin, and degenerate data."""
+
+import pickle
+import subprocess
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from skbidag import _pc
+from skbidag._core._pc import separate_discrete, separate_gaussian
+from skbidag._parallel import run_threads
+from skbidag._pc import pc_skeleton
+
+
+def make_gaussian(n_features, n_samples, seed, n_parents=1.5):
+    rng = np.random.default_rng(seed)
+    edges = np.triu(rng.random((n_features, n_features)), 1)
+    weights = (edges > 1 - 2 * n_parents / n_features) * rng.uniform(
+        0.4, 2, edges.shape
+    )
+    X = np.zeros((n_samples, n_features))
+    for j in range(n_features):
+        X[:, j] = X @ weights[:, j] + rng.standard_normal(n_samples)
+    return X[:, rng.permutation(n_features)]
+
+
+def make_discrete(n_features, n_samples, seed, n_parents=1.5):
+    rng = np.random.default_rng(seed)
+    edges = np.triu(rng.random((n_features, n_features)), 1)
+    parents = edges > 1 - 2 * n_parents / n_features
+    n_levels = rng.integers(2, 5, n_features)
+    X = np.zeros((n_samples, n_features), dtype=int)
+    for j in range(n_features):
+        signal = X @ (parents[:, j] * rng.uniform(0.5, 2, n_features))
+        noisy = signal + rng.standard_normal(n_samples)
+        cuts = np.quantile(noisy, np.arange(1, n_levels[j]) / n_levels[j])
+        X[:, j] = np.searchsorted(cuts, noisy)
+    return X[:, rng.permutation(n_features)]
+
+
+def causal_learn_pc(X, alpha, test, **kwargs):
+    from causallearn.search.ConstraintBased.PC import pc
+
+    return pc(X, alpha, test, stable=True, show_progress=False, **kwargs)
+
+
+def to_directed(graph):
+    ends = graph.G.graph
+    return (ends != 0) & ~((ends == 1) & (ends.T == -1))
+
+
+def separating_sets(graph):
+    n = len(graph.G.graph)
+    return {
+        (x, y): {z for found in graph.sepset[x, y] for z in found}
+        for x in range(n)
+        for y in range(n)
+        if graph.sepset[x, y] is not None
+    }
+
+
+GAUSSIAN = [
+    (n, size, alpha)
+    for n, alpha in [(4, 0.05), (6, 0.4), (8, 0.2), (10, 0.1), (12, 0.01), (15, 0.001)]
+    for size in [20, 25, 40, 80, 200, 500, 1000, 2000]
+]
+
+
+@pytest.mark.parametrize(("n_features", "n_samples", "alpha"), GAUSSIAN)
+def test_gaussian_as_causal_learn(n_features, n_samples, alpha):
+    # Skeleton, separating sets and orientation, on one data set each.
+    X = make_gaussian(n_features, n_samples, seed=n_features * n_samples)
+    expected = causal_learn_pc(X, alpha, "fisherz")
+    result = pc_skeleton(X, alpha=alpha, orient=True)
+    np.testing.assert_array_equal(result.skeleton, expected.G.graph != 0)
+    np.testing.assert_array_equal(pc_skeleton(X, alpha=alpha).skeleton, result.skeleton)
+    assert separating_sets(result.causal_graph) == separating_sets(expected)
+    np.testing.assert_array_equal(result.causal_graph.G.graph, expected.G.graph)
+    np.testing.assert_array_equal(result.causal_graph.G.dpath, expected.G.dpath)
+    np.testing.assert_array_equal(result.directed, to_directed(expected))
+
+
+DISCRETE = [
+    (n, size, alpha)
+    for n, alpha in [(5, 0.3), (6, 0.05), (8, 0.01), (9, 0.001)]
+    for size in [20, 50, 200, 1000]
+]
+
+
+@pytest.mark.parametrize("test", ["chisq", "gsq"])
+@pytest.mark.parametrize(("n_features", "n_samples", "alpha"), DISCRETE)
+def test_discrete_as_causal_learn(n_features, n_samples, alpha, test):
+    X = make_discrete(n_features, n_samples, seed=n_features * n_samples)
+    expected = causal_learn_pc(X, alpha, test)
+    result = pc_skeleton(X, alpha=alpha, test=test, orient=True)
+    np.testing.assert_array_equal(result.skeleton, expected.G.graph != 0)
+    np.testing.assert_array_equal(
+        pc_skeleton(X, alpha=alpha, test=test).skeleton, result.skeleton
+    )
+    assert separating_sets(result.causal_graph) == separating_sets(expected)
+    np.testing.assert_array_equal(result.directed, to_directed(expected))
+
+
+def test_without_acceleration_is_causal_learn():
+    X = make_gaussian(7, 100, seed=3)
+    expected = causal_learn_pc(X, 0.1, "fisherz")
+    result = pc_skeleton(X, alpha=0.1, accelerate=False, orient=True)
+    np.testing.assert_array_equal(result.causal_graph.G.graph, expected.G.graph)
+    np.testing.assert_array_equal(result.directed, to_directed(expected))
+    assert result.n_tests[0] == 7 * 6
+
+
+@pytest.mark.parametrize("max_conditioning", [0, 1, 2])
+def test_max_conditioning(max_conditioning):
+    X = make_gaussian(9, 300, seed=4, n_parents=3)
+    result = pc_skeleton(X, alpha=0.05, max_conditioning=max_conditioning)
+    expected = causal_learn_pc(X, 0.05, "fisherz", max_k=max_conditioning)
+    np.testing.assert_array_equal(result.skeleton, expected.G.graph != 0)
+    assert len(result.n_tests) == max_conditioning + 1
+
+
+# The kernels against naive twins ---------------------------------------------
+
+
+def naive_gaussian(correlation, n_samples, x, neighbors, depth, alpha):
+    separators = np.zeros((len(neighbors), len(neighbors)), dtype=bool)
+    separated = np.zeros(len(neighbors), dtype=bool)
+    n_tests = 0
+    for y in range(len(neighbors)):
+        others = [z for z in range(len(neighbors)) if z != y]
+        for chosen in combinations(others, depth):
+            variables = [x, neighbors[y], *neighbors[list(chosen)]]
+            inverse = np.linalg.inv(correlation[np.ix_(variables, variables)])
+            r = -inverse[0, 1] / np.sqrt(inverse[0, 0] * inverse[1, 1])
+            z = np.arctanh(r) * np.sqrt(n_samples - depth - 3)
+            n_tests += 1
+            if 2 * norm.sf(abs(z)) > alpha:
+                separated[y] = True
+                separators[y, list(chosen)] = True
+    return separated, separators, n_tests
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("seed", range(4))
+def test_gaussian_kernel_against_naive_twin(depth, seed):
+    X = make_gaussian(9, 60, seed=seed, n_parents=3)
+    correlation = np.corrcoef(X.T)
+    neighbors = np.array([0, 1, 2, 4, 5, 7, 8])
+    alpha = 0.05 + 0.1 * seed
+    critical = np.tanh(norm.isf(alpha / 2) / np.sqrt(60 - depth - 3))
+    wanted = np.ones(7, dtype=bool)
+    args = correlation, 3, neighbors, wanted, depth, critical, 1e-12
+    expected = naive_gaussian(correlation, 60, 3, neighbors, depth, alpha)
+    found = separate_gaussian(*args, True)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+    assert found[2] == expected[2]
+    # Stopping early finds the same, and makes fewer tests if it finds any.
+    separated, separators, n_tests = separate_gaussian(*args, False)
+    np.testing.assert_array_equal(separated, expected[0])
+    assert separators is None
+    assert n_tests <= expected[2]
+
+
+@pytest.mark.parametrize("collect", [False, True])
+def test_kernels_test_only_what_is_wanted(collect):
+    X = np.random.default_rng(0).standard_normal((50, 6))
+    neighbors = np.arange(1, 6)
+    wanted = np.array([True, False, True, False, False])
+    gaussian = separate_gaussian(
+        np.corrcoef(X.T), 0, neighbors, wanted, 1, 0.9, 1e-12, collect
+    )
+    codes = np.ascontiguousarray((X.T > 0).astype(np.intc))
+    discrete = separate_discrete(
+        codes,
+        np.full(6, 2, dtype=np.intc),
+        np.ones(50),
+        0,
+        neighbors,
+        wanted,
+        1,
+        np.full(20, 1e3),
+        False,
+        collect,
+    )
+    for separated, _, n_tests in (gaussian, discrete):
+        np.testing.assert_array_equal(separated, wanted)
+        # Given each of the others; or until separated, which the first set does.
+        assert n_tests == (8 if collect else 2)
+
+
+def test_partial_correlations_of_nearly_singular_data():
+    # x2 is x0 + x1 up to a thousandth: still tested, and correctly.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 4))
+    X[:, 2] = X[:, 0] + X[:, 1] + 1e-3 * rng.standard_normal(500)
+    X[:, 3] += X[:, 2]
+    for alpha in (0.01, 0.2):
+        expected = causal_learn_pc(X, alpha, "fisherz")
+        result = pc_skeleton(X, alpha=alpha)
+        np.testing.assert_array_equal(result.skeleton, expected.G.graph != 0)
+
+
+# Weights and threads ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("test", ["fisherz", "chisq", "gsq", "mv_fisherz"])
+def test_weights_are_repeated_rows(test):
+    make = make_discrete if test in ("chisq", "gsq") else make_gaussian
+    X = make(7, 120, seed=1)
+    weight = np.random.default_rng(0).integers(0, 4, 120)
+    weighted = pc_skeleton(X, alpha=0.1, test=test, sample_weight=weight, orient=True)
+    repeated = pc_skeleton(np.repeat(X, weight, axis=0), alpha=0.1, test=test)
+    np.testing.assert_array_equal(weighted.skeleton, repeated.skeleton)
+    ones = pc_skeleton(X, alpha=0.1, test=test, sample_weight=np.ones(120))
+    plain = pc_skeleton(X, alpha=0.1, test=test)
+    np.testing.assert_array_equal(ones.skeleton, plain.skeleton)
+
+
+@pytest.mark.parametrize("test", ["fisherz", "chisq", "gsq"])
+def test_fractional_weights(test):
+    make = make_gaussian if test == "fisherz" else make_discrete
+    X = make(7, 200, seed=5)
+    # Half the weight on each of two copies of the data is the data.
+    halves = pc_skeleton(
+        np.vstack([X, X]), alpha=0.1, test=test, sample_weight=np.full(400, 0.5)
+    )
+    np.testing.assert_array_equal(
+        halves.skeleton, pc_skeleton(X, alpha=0.1, test=test).skeleton
+    )
+
+
+@pytest.mark.parametrize("test", ["fisherz", "gsq"])
+@pytest.mark.parametrize("orient", [False, True])
+def test_threads_do_not_change_the_result(test, orient, monkeypatch):
+    monkeypatch.setattr(_pc, "_WORTH_THREADS", -1)
+    make = make_gaussian if test == "fisherz" else make_discrete
+    X = make(12, 300, seed=6, n_parents=2)
+    one, two, three = (
+        pc_skeleton(X, alpha=0.2, test=test, n_jobs=n_jobs, orient=orient)
+        for n_jobs in (1, 2, 3)
+    )
+    for other in (two, three):
+        np.testing.assert_array_equal(one.skeleton, other.skeleton)
+        np.testing.assert_array_equal(one.directed, other.directed)
+        assert one.n_tests == other.n_tests
+        assert separating_sets(one.causal_graph) == separating_sets(other.causal_graph)
+
+
+@pytest.mark.parametrize("n_items", [0, 1, 2, 7, 100])
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_run_threads_keeps_the_order(n_items, n_jobs):
+    items = list(range(n_items))
+    assert run_threads(lambda i: i * i, items, n_jobs) == [i * i for i in items]
+
+
+# Constraints -----------------------------------------------------------------
+
+
+def edges(n_features, *pairs):
+    out = np.zeros((n_features, n_features), dtype=bool)
+    for i, j in pairs:
+        out[i, j] = True
+    return out
+
+
+def to_knowledge(forbidden):
+    from causallearn.graph.GraphNode import GraphNode
+    from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
+
+    knowledge = BackgroundKnowledge()
+    for i, j in np.argwhere(forbidden):
+        knowledge.add_forbidden_by_node(GraphNode(f"X{i + 1}"), GraphNode(f"X{j + 1}"))
+    return knowledge
+
+
+@pytest.mark.parametrize("accelerate", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_forbidden_as_causal_learn(seed, accelerate):
+    X = make_gaussian(7, 150, seed=seed, n_parents=2)
+    rng = np.random.default_rng(seed)
+    forbidden = rng.random((7, 7)) < 0.3
+    np.fill_diagonal(forbidden, False)
+    expected = causal_learn_pc(
+        X, 0.1, "fisherz", background_knowledge=to_knowledge(forbidden)
+    )
+    result = pc_skeleton(
+        X, alpha=0.1, forbidden=forbidden, orient=True, accelerate=accelerate
+    )
+    np.testing.assert_array_equal(result.skeleton, expected.G.graph != 0)
+    np.testing.assert_array_equal(result.directed, to_directed(expected))
+    assert not result.skeleton[forbidden & forbidden.T].any()
+    assert not result.directed[forbidden].any()
+
+
+def test_a_pair_banned_both_ways_is_not_tested():
+    X = make_gaussian(5, 100, seed=0)
+    full = pc_skeleton(X, alpha=0.1)
+    result = pc_skeleton(X, alpha=0.1, forbidden=edges(5, (0, 1), (1, 0), (2, 3)))
+    assert result.n_tests[0] == full.n_tests[0] - 1
+
+
+@pytest.mark.parametrize("accelerate", [True, False])
+def test_required_edges_stay(accelerate):
+    X = np.random.default_rng(0).standard_normal((200, 5))
+    required = edges(5, (3, 0), (1, 2))
+    result = pc_skeleton(
+        X, alpha=0.001, required=required, orient=True, accelerate=accelerate
+    )
+    np.testing.assert_array_equal(result.skeleton, required | required.T)
+    np.testing.assert_array_equal(result.directed, required)
+
+
+def test_required_edges_are_neighbors_to_condition_on():
+    # Both ways through the search agree when required edges enter neighborhoods.
+    X = make_gaussian(8, 100, seed=2)
+    required = edges(8, (0, 5), (6, 2), (7, 1))
+    ours, theirs = (
+        pc_skeleton(X, alpha=0.1, required=required, orient=True, accelerate=accelerate)
+        for accelerate in (True, False)
+    )
+    np.testing.assert_array_equal(ours.skeleton, theirs.skeleton)
+    np.testing.assert_array_equal(ours.directed, theirs.directed)
+    assert ours.directed[required].all()
+    assert not ours.directed.T[required].any()
+
+
+# Degenerate data -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e9])
+def test_constant_column_is_independent(value):
+    X = make_gaussian(6, 100, seed=1)
+    expected = pc_skeleton(X, alpha=0.1)
+    X = np.insert(X, 2, value, axis=1)
+    result = pc_skeleton(X, alpha=0.1, orient=True)
+    assert not result.skeleton[2].any()
+    rest = np.delete(np.delete(result.skeleton, 2, 0), 2, 1)
+    np.testing.assert_array_equal(rest, expected.skeleton)
+
+
+@pytest.mark.parametrize("test", ["chisq", "gsq"])
+def test_constant_discrete_column(test):
+    X = make_discrete(5, 200, seed=1)
+    X[:, 3] = 7
+    result = pc_skeleton(X, alpha=0.1, test=test)
+    assert not result.skeleton[3].any()
+    expected = causal_learn_pc(X, 0.1, test)
+    np.testing.assert_array_equal(result.skeleton, expected.G.graph != 0)
+
+
+def test_duplicated_columns_stay_connected():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    X[:, 1] += X[:, 0]
+    X[:, 2] += X[:, 1]
+    X = np.column_stack([X, 3 - 2 * X[:, 1]])
+    result = pc_skeleton(X, alpha=0.01, orient=True)
+    expected = edges(5, (0, 1), (1, 2), (1, 4), (0, 4), (2, 4))
+    # Given one duplicate, 0 and 2 are independent, as they are without the other.
+    np.testing.assert_array_equal(result.skeleton, expected | expected.T)
+
+
+def test_singular_correlation_matrix():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 5))
+    X = np.column_stack([X, X @ rng.standard_normal(5), X[:, 0] + X[:, 1]])
+    result = pc_skeleton(X, alpha=0.05, orient=True)
+    # What makes up a sum stays connected with it: no test of the two remains once
+    # the other terms are given.
+    assert result.skeleton[6, [0, 1]].all()
+    assert result.skeleton[5].any()
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 3, 4, 5, 8])
+def test_few_rows(n_samples):
+    X = np.random.default_rng(0).standard_normal((n_samples, 10))
+    result = pc_skeleton(X, alpha=0.3, orient=True)
+    assert len(result.n_tests) <= max(n_samples - 3, 0)
+    if 2 <= n_samples <= 3:
+        # No test has degrees of freedom, so nothing goes.
+        np.testing.assert_array_equal(result.skeleton, ~np.eye(10, dtype=bool))
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 3, 8])
+@pytest.mark.parametrize("test", ["chisq", "gsq"])
+def test_few_discrete_rows(n_samples, test):
+    X = make_discrete(6, 100, seed=0)[:n_samples]
+    ours, theirs = (
+        pc_skeleton(X, alpha=0.3, test=test, accelerate=accelerate)
+        for accelerate in (True, False)
+    )
+    np.testing.assert_array_equal(ours.skeleton, theirs.skeleton)
+
+
+def test_extreme_scales():
+    X = make_gaussian(5, 100, seed=1)
+    scaled = X * np.array([1e-200, 1e200, 1.0, 1e-5, 1e150])
+    np.testing.assert_array_equal(
+        pc_skeleton(scaled, alpha=0.1).skeleton, pc_skeleton(X, alpha=0.1).skeleton
+    )
+
+
+@pytest.mark.parametrize("n_features", [0, 1, 2])
+@pytest.mark.parametrize("test", ["fisherz", "gsq"])
+def test_few_columns(n_features, test):
+    X = make_discrete(2, 50, seed=0)[:, :n_features]
+    result = pc_skeleton(X, alpha=0.1, test=test)
+    assert result.skeleton.shape == (n_features, n_features)
+
+
+def test_levels_can_be_anything():
+    X = make_discrete(5, 300, seed=2)
+    names = np.array(["low", "mid", "high", "top"])[X]
+    expected = pc_skeleton(X, alpha=0.1, test="gsq").skeleton
+    for same in (names, names.astype(object), X * 1.5 - 3):
+        result = pc_skeleton(same, alpha=0.1, test="gsq")
+        np.testing.assert_array_equal(result.skeleton, expected)
+
+
+def test_many_levels():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, [2, 30, 5, 12, 2], (400, 5))
+    X[:, 3] = (X[:, 1] + X[:, 3]) % 12
+    for test in ("chisq", "gsq"):
+        expected = causal_learn_pc(X, 0.05, test)
+        result = pc_skeleton(X, alpha=0.05, test=test)
+        np.testing.assert_array_equal(result.skeleton, expected.G.graph != 0)
+
+
+# The rest of the interface ---------------------------------------------------
+
+
+def test_causal_graph_is_made_when_asked_for():
+    X = make_gaussian(8, 200, seed=7)
+    result = pc_skeleton(X, alpha=0.1)
+    np.testing.assert_array_equal(result.directed, result.skeleton)
+    graph = result.causal_graph
+    assert graph is result.causal_graph
+    np.testing.assert_array_equal(graph.G.graph, -result.skeleton.astype(int))
+    # It is all that causal-learn's other rules need.
+    from causallearn.utils.PCUtils import Meek, UCSepset
+
+    expected = causal_learn_pc(X, 0.1, "fisherz", uc_rule=1, uc_priority=2)
+    oriented = Meek.meek(UCSepset.maxp(graph, 2))
+    np.testing.assert_array_equal(oriented.G.graph, expected.G.graph)
+
+
+@pytest.mark.parametrize("orient", [False, True])
+def test_result_can_be_pickled(orient):
+    result = pc_skeleton(make_gaussian(6, 100, seed=1), alpha=0.1, orient=orient)
+    copy = pickle.loads(pickle.dumps(result))
+    np.testing.assert_array_equal(copy.directed, result.directed)
+    np.testing.assert_array_equal(
+        copy.causal_graph.G.graph, result.causal_graph.G.graph
+    )
+    assert type(result.causal_graph.G).__name__ == "GeneralGraph"
+    assert type(result.causal_graph.sepset) is np.ndarray
+
+
+def test_other_tests_run_in_causal_learn():
+    X = make_gaussian(5, 200, seed=8)
+    expected = pc_skeleton(X, alpha=0.05).skeleton
+    for accelerate in (True, False):
+        result = pc_skeleton(
+            X, alpha=0.05, test="mv_fisherz", accelerate=accelerate, orient=True
+        )
+        np.testing.assert_array_equal(result.skeleton, expected)
+    X[::7, 2] = np.nan
+    assert pc_skeleton(X, alpha=0.05, test="mv_fisherz").skeleton.any()
+
+
+def test_skeleton_needs_no_causal_learn():
+    code = (
+        "import sys, numpy as np; from skbidag._pc import pc_skeleton;"
+        "X = np.random.default_rng(0).standard_normal((50, 4));"
+        "pc_skeleton(X, alpha=0.1); pc_skeleton(X > 0, alpha=0.1, test='gsq');"
+        "sys.exit('causallearn' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"test": "nonsense"}, "test='nonsense' is not one of"),
+        ({"test": "mc_fisherz"}, "use 'mv_fisherz'"),
+        ({"test": "d_separation"}, "needs the true graph"),
+        ({"alpha": 0}, "alpha must be between 0 and 1"),
+        ({"alpha": 1.5}, "alpha must be between 0 and 1"),
+        ({"max_conditioning": -1}, "max_conditioning"),
+        ({"forbidden": np.zeros((2, 2))}, "forbidden must have shape"),
+        ({"required": np.zeros(3)}, "required must have shape"),
+        (
+            {"required": edges(3, (0, 1)), "forbidden": edges(3, (0, 1))},
+            "required and forbidden: 0 -> 1",
+        ),
+        ({"required": edges(3, (0, 1), (1, 0))}, "in both directions: 0 -> 1, 1 -> 0"),
+        ({"sample_weight": np.ones(3)}, "sample_weight must have shape"),
+        ({"sample_weight": -np.ones(20)}, "not negative"),
+        ({"sample_weight": np.zeros(20)}, "positive entry"),
+        ({"sample_weight": np.full(20, 0.5), "accelerate": False}, "whole numbers"),
+    ],
+)
+def test_bad_parameters(kwargs, message):
+    X = make_gaussian(3, 20, seed=0)
+    with pytest.raises(ValueError, match=message):
+        pc_skeleton(X, **{"alpha": 0.1, **kwargs})
+
+
+@pytest.mark.parametrize("test", ["fisherz", "chisq"])
+def test_missing_values_name_the_column(test):
+    X = make_gaussian(3, 20, seed=0)
+    X[4, 1] = np.nan
+    with pytest.raises(ValueError, match="Column 1 of X has missing"):
+        pc_skeleton(X, alpha=0.1, test=test)
+    with pytest.raises(ValueError, match="two dimensions"):
+        pc_skeleton(X[0], alpha=0.1)

@@ -1,0 +1,569 @@
+"""BDe and BIC: reference values, tables against naive twins, input of every kind."""
+
+import csv
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from math import lgamma, log
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from skbidag.scores import BIC, BDe
+from skbidag.scores.base import BaseScore
+
+DATA = Path(__file__).parent / "data"
+
+
+def load(name):
+    return np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1, dtype=int)
+
+
+def rows_of(file):
+    with open(DATA / file, newline="") as lines:
+        return [row for row in csv.DictReader(lines) if row["score"] != "bge"]
+
+
+def bde_of(setting):
+    values = dict(item.split("=") for item in setting.split(";"))
+    return BDe(float(values["chi"]), edge_penalty=float(values["edgepf"]))
+
+
+def random_data(rng, n_samples, n_levels):
+    X = np.column_stack([rng.integers(r, size=n_samples) for r in n_levels])
+    for j in range(1, len(n_levels)):
+        copied = rng.random(n_samples) < 0.5
+        X[copied, j] = X[copied, j - 1] % n_levels[j]
+    return X
+
+
+def naive_counts(X, weights, node, parents):
+    """Weight of each (configuration, level), by a dictionary."""
+    cells = {}
+    for row, weight in zip(X.tolist(), weights, strict=True):
+        cell = cells.setdefault(tuple(row[p] for p in parents), {})
+        cell[row[node]] = cell.get(row[node], 0.0) + weight
+    return cells
+
+
+def naive_bde(X, weights, n_levels, node, parents, size):
+    q = float(np.prod([n_levels[p] for p in parents]))
+    r = n_levels[node]
+    total = 0.0
+    for levels in naive_counts(X, weights, node, parents).values():
+        total += lgamma(size / q) - lgamma(size / q + sum(levels.values()))
+        for n in levels.values():
+            total += lgamma(n + size / (q * r)) - lgamma(size / (q * r))
+    return total
+
+
+def naive_bic(X, weights, n_levels, node, parents):
+    q = float(np.prod([n_levels[p] for p in parents]))
+    total = -0.5 * log(sum(weights)) * q * (n_levels[node] - 1)
+    for levels in naive_counts(X, weights, node, parents).values():
+        n_c = sum(levels.values())
+        total += sum(n * log(n / n_c) for n in levels.values())
+    return total
+
+
+def table(score, node, candidates, outsiders):
+    n = score.n_features_in_
+    out = np.full((2 ** len(candidates), n + 1), np.nan)
+    score.fill_table(node, np.asarray(candidates), np.asarray(outsiders), n, out)
+    return out
+
+
+def assert_table(score, node, candidates, outsiders):
+    """Compare every entry with local_score; nothing else may be written."""
+    out = table(score, node, candidates, outsiders)
+    expected = np.full_like(out, np.nan)
+    n = score.n_features_in_
+    BaseScore.fill_table(score, node, candidates, outsiders, n, expected)
+    assert_allclose(out, expected, rtol=1e-10, atol=1e-9)
+    assert np.isfinite(out[:, -1]).all()
+
+
+# Reference values
+
+
+def test_local_scores_of_bidag():
+    rows = rows_of("local_scores.csv")
+    assert len(rows) == 360
+    fitted = {}
+    for row in rows:
+        key = row["dataset"], row["setting"]
+        if key not in fitted:
+            fitted[key] = bde_of(row["setting"]).fit(load(row["dataset"]))
+        parents = [int(p) for p in row["parents"].split(";") if p]
+        value = fitted[key].local_score(int(row["node"]), parents)
+        assert_allclose(value, float(row["value"]), rtol=1e-8)
+
+
+@pytest.mark.parametrize("row", rows_of("dag_scores.csv"), ids=str)
+def test_dag_scores_of_bidag(row):
+    score = bde_of(row["setting"]).fit(load(row["dataset"]))
+    dag = load(f"{row['dataset']}_dag")
+    assert_allclose(score.dag_score(dag), float(row["value"]), rtol=1e-8)
+
+
+# Against naive twins
+
+
+@pytest.mark.parametrize("weighting", ["none", "integer", "large", "float"])
+@pytest.mark.parametrize("seed", range(3))
+def test_local_scores_and_tables(seed, weighting):
+    rng = np.random.default_rng(seed)
+    n_levels = rng.integers(2, 6, size=8)
+    X = random_data(rng, 60, n_levels)
+    X[: n_levels.max()] = np.arange(n_levels.max())[:, None] % n_levels
+    weights = {
+        "none": None,
+        "integer": rng.integers(0, 4, size=60) + (np.arange(60) < 5),
+        "large": rng.integers(1, 10_000, size=60),
+        "float": rng.exponential(size=60),
+    }[weighting]
+    w = np.ones(60) if weights is None else weights.astype(float)
+    kept, w = X[w > 0], w[w > 0]
+    edge_prior = rng.normal(size=(8, 8))
+    for score in BDe(2.5, edge_penalty=1.7), BIC(edge_penalty=1.7):
+        score.fit(X, sample_weight=weights, edge_prior=edge_prior)
+        assert_array_equal(score.n_levels_, n_levels)
+        for _ in range(10):
+            node, *parents = rng.permutation(8)[: rng.integers(1, 7)]
+            if isinstance(score, BDe):
+                expected = naive_bde(kept, w, n_levels, node, parents, 2.5)
+            else:
+                expected = naive_bic(kept, w, n_levels, node, parents)
+            marginal = score.log_marginal_likelihood(node, parents)
+            assert_allclose(marginal, expected, rtol=1e-10)
+            expected += edge_prior[parents, node].sum() - len(parents) * log(1.7)
+            assert_allclose(score.local_score(node, parents), expected, rtol=1e-10)
+        for k in (0, 1, 4):
+            node, *others = rng.permutation(8)
+            assert_table(score, node, others[:k], others[k:])
+            assert_table(score, node, others[:k], others[k + 2 :])
+            assert_table(score, node, others[:k], np.array([], dtype=int))
+
+
+def test_wide_columns_and_long_groups():
+    # More levels than are counted side by side, segments beyond 255 rows, and counts
+    # beyond the look-up tables.
+    rng = np.random.default_rng(0)
+    n_levels = [2, 2, 3, 40, 2, 300, 17]
+    for n_samples in (700, 20_000):
+        X = random_data(rng, n_samples, n_levels)
+        for score in BDe(), BIC():
+            score.fit(X)
+            assert_table(score, 0, [1, 4], [2, 3, 5, 6])
+            assert_table(score, 3, [2], [1, 0, 4, 5])
+
+
+@pytest.mark.parametrize("n_samples", [2, 30, 1000])
+@pytest.mark.parametrize("levels", [[2], [3], [2, 3, 4, 5]])
+def test_many_outsiders(levels, n_samples):
+    # Enough outsiders that small groups are looked up at once, of every shape.
+    rng = np.random.default_rng(n_samples)
+    X = random_data(rng, n_samples, np.resize(levels, 60))
+    score = BDe(3.0).fit(X)
+    candidates, outsiders = np.arange(1, 8), np.arange(8, 60)
+    out = table(score, 0, candidates, outsiders)
+    for mask in rng.choice(2**7, size=20, replace=False):
+        subset = candidates[mask >> np.arange(7) & 1 == 1]
+        assert_allclose(out[mask, 60], score.local_score(0, subset), rtol=1e-10)
+        expected = [score.local_score(0, [*subset, j]) for j in outsiders]
+        assert_allclose(out[mask, outsiders], expected, rtol=1e-10)
+
+
+def test_counts_beyond_the_tables_of_collapsed_rows():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(30_000, 4))
+    score = BDe().fit(X)
+    assert len(score.codes_) == 16
+    assert score.counts_.sum() == 30_000
+    assert_table(score, 0, [1, 2], [3])
+
+
+def test_column_order_of_the_table_and_views():
+    rng = np.random.default_rng(0)
+    score = BDe().fit(random_data(rng, 50, [2, 3, 2, 4, 3]))
+    out = np.zeros((4, 12))[:, ::2]
+    candidates = np.array([3, 0], dtype=np.int32)
+    score.fill_table(2, candidates, np.array([4, 1], dtype=np.intp), 5, out)
+    assert_allclose(out[1, 5], score.local_score(2, [3]))
+    assert_allclose(out[2, 5], score.local_score(2, [0]))
+    assert_allclose(out[2, 4], score.local_score(2, [0, 4]))
+    assert_allclose(out[3, 1], score.local_score(2, [0, 1, 3]))
+    assert (out[:, [0, 2, 3]] == 0).all()
+    with pytest.raises(ValueError, match="4 rows"):
+        score.fill_table(2, candidates, np.array([4]), 5, np.zeros((3, 6)))
+
+
+def test_tables_in_threads():
+    rng = np.random.default_rng(0)
+    score = BDe().fit(random_data(rng, 300, [2, 3, 4] * 4))
+    nodes = list(range(12)) * 4
+
+    def build(node):
+        others = np.delete(np.arange(12), node)
+        return table(score, node, others[:5], others[5:])
+
+    with ThreadPoolExecutor(4) as pool:
+        threaded = list(pool.map(build, nodes))
+    for node, result in zip(nodes, threaded, strict=True):
+        assert_array_equal(result, build(node))
+
+
+def test_many_configurations():
+    # With the pseudo-counts a and A of q configurations next to zero, a row alone in
+    # its configuration has Γ(1 + a) Γ(A) / (Γ(a) Γ(1 + A)) = a/A = 1/r exactly.
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(200) % 4, rng.integers(4, size=(200, 700))])
+    score = BDe().fit(X)
+    for n_parents in (16, 100, 700):
+        parents = np.arange(1, n_parents + 1)
+        assert_allclose(
+            score.log_marginal_likelihood(0, parents), -200 * log(4), rtol=1e-12
+        )
+        assert_allclose(score.log_predictive(X[:5], 0, parents), 0, atol=1e-6)
+    # Two rows in each configuration: lnΓ(2 + a) − lnΓ(a) = ln a + ln(1 + a).
+    X = np.repeat(X, 2, axis=0)
+    score.fit(X)
+    a, big_a = 4.0**-17, 4.0**-16
+    expected = 200 * (log(a) + np.log1p(a) - log(big_a) - np.log1p(big_a))
+    parents = np.arange(1, 17)
+    assert_allclose(score.log_marginal_likelihood(0, parents), expected, rtol=1e-12)
+    out = table(score, 0, parents[:3], parents[3:])
+    assert np.isfinite(out[:, parents[3:]]).all()
+
+
+# What a score means
+
+
+def all_dags(n):
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    for bits in product([0, 1], repeat=len(pairs)):
+        dag = np.zeros((n, n), dtype=int)
+        for (i, j), bit in zip(pairs, bits, strict=True):
+            dag[i, j] = bit
+        if not np.trace(np.linalg.matrix_power(np.eye(n, dtype=int) + dag, n)) > n:
+            yield dag
+
+
+def equivalence_class(dag):
+    """Skeleton and v-structures, which Markov equivalent DAGs share (Verma & Pearl)."""
+    n = len(dag)
+    skeleton = dag | dag.T
+    v_structures = [
+        (a, c, b)
+        for c, a, b in product(range(n), repeat=3)
+        if a < b and dag[a, c] and dag[b, c] and not skeleton[a, b]
+    ]
+    return skeleton.tobytes(), tuple(v_structures)
+
+
+@pytest.mark.parametrize("score", [BDe(), BDe(7.0), BIC(), BIC(kind="gaussian")])
+def test_score_equivalence(score):
+    X = random_data(np.random.default_rng(1), 80, [2, 3, 4])
+    score = clone(score).fit(X)
+    classes = {}
+    for dag in all_dags(3):
+        classes.setdefault(equivalence_class(dag), []).append(score.dag_score(dag))
+    assert sum(map(len, classes.values())) == 25
+    assert len(classes) == 11
+    for scores in classes.values():
+        assert_allclose(scores, scores[0], rtol=1e-11)
+
+
+@pytest.mark.parametrize("score", [BDe(), BIC()])
+def test_reversal_of_covered_edges(score):
+    rng = np.random.default_rng(2)
+    n_levels = [2, 3, 4, 5, 2, 3]
+    score.fit(random_data(rng, 100, n_levels))
+    for _ in range(20):
+        i, j, *rest = rng.permutation(6)
+        shared = rest[: rng.integers(4)]
+        forth = score.local_score(i, shared) + score.local_score(j, [*shared, i])
+        back = score.local_score(j, shared) + score.local_score(i, [*shared, j])
+        assert_allclose(forth, back, rtol=1e-11)
+
+
+def test_sample_weight_repeats_rows():
+    rng = np.random.default_rng(3)
+    X = random_data(rng, 50, [2, 3, 4, 2])
+    weights = rng.integers(0, 3, size=50)
+    Z = X.copy()
+    Z[weights == 0] = 99  # absent rows teach no levels
+    for score in BDe(), BIC(), BIC(kind="gaussian"):
+        repeated = clone(score).fit(np.repeat(X, weights, axis=0))
+        weighted = clone(score).fit(Z, sample_weight=weights)
+        assert_allclose(
+            table(weighted, 0, [1, 2], [3]), table(repeated, 0, [1, 2], [3])
+        )
+
+
+def test_marginal_likelihood_is_a_product_of_predictions():
+    # The chain rule: p(rows) = Π p(row | rows before).
+    X = random_data(np.random.default_rng(4), 12, [3, 2, 4])
+    levels = [[0, 1, 2], [0, 1], [0, 1, 2, 3]]
+    score = BDe(1.5, categories=levels)
+    total = log(1 / 3)
+    for row in range(1, len(X)):
+        score.fit(X[:row])
+        total += score.log_predictive(X[row : row + 1], 0, [1, 2])[0]
+    assert_allclose(score.fit(X).log_marginal_likelihood(0, [1, 2]), total)
+
+
+def test_predictive_probabilities():
+    X = random_data(np.random.default_rng(5), 40, [3, 2, 4])
+    score = BDe(2.0).fit(X)
+    for parents in ([], [1], [1, 2]):
+        total = 0.0
+        for level in range(3):
+            Z = X.copy()
+            Z[:, 0] = level
+            total += np.exp(score.log_predictive(Z, 0, parents))
+        assert_allclose(total, 1.0)
+    unseen = np.array([[7, 0, 0]])
+    n_c = ((X[:, 1] == 0) & (X[:, 2] == 0)).sum()
+    expected = np.log((2 / 24) / (n_c + 2 / 8))
+    assert_allclose(score.log_predictive(unseen, 0, [1, 2]), expected)
+    unseen_parent = np.array([[1, 0, 9]])
+    assert_allclose(score.log_predictive(unseen_parent, 0, [1, 2]), -log(3))
+    assert_array_equal(score.encode([[7, 0, 9]]), [[-1, 0, -1]])
+    with pytest.raises(ValueError, match="X has 2 features"):
+        score.log_predictive(X[:, :2], 0, [])
+
+
+# Input
+
+
+@pytest.fixture
+def codes():
+    X = random_data(np.random.default_rng(6), 40, [2, 3, 2, 3])
+    X[:3] = [[0, 0, 0, 0], [1, 1, 1, 1], [0, 2, 1, 2]]
+    return X
+
+
+@pytest.mark.parametrize("make", [BDe, BIC], ids=["BDe", "BIC"])
+def test_the_same_data_in_any_dress(codes, make):
+    words = np.array(["a", "b", "c"])[codes]
+    frame = {
+        "flag": codes[:, 0].astype(bool),
+        "word": words[:, 1],
+        "int": codes[:, 2] - 7,
+        "category": words[:, 3],
+    }
+    pandas = pd.DataFrame(frame).astype({"category": "category", "int": "Int64"})
+    polars = pl.DataFrame(frame)
+    dresses = [
+        codes.astype(np.uint8),
+        codes - 5,
+        words,
+        words.astype(object),
+        codes.tolist(),
+        words.tolist(),
+        [[int(a), str(b), bool(c), -int(d)] for a, b, c, d in codes],
+        pandas,
+        pandas.astype({"word": "object", "flag": "boolean"}),
+        polars,
+        polars.with_columns(
+            pl.col("category").cast(pl.Categorical),
+            pl.col("word").cast(pl.Enum(["a", "b", "c"])),
+        ),
+    ]
+    if make is BDe:
+        dresses.append(codes.astype(float))
+    expected = table(make().fit(codes), 0, [1, 2], [3])
+    for X in dresses:
+        assert_allclose(table(make().fit(X), 0, [1, 2], [3]), expected)
+
+
+def test_levels(codes):
+    score = BDe().fit(codes - 1)
+    assert_array_equal(score.categories_[1], [-1, 0, 1])
+    assert_array_equal(score.n_levels_, [2, 3, 2, 3])
+    assert_array_equal(score.encode(codes - 1), codes)
+    given = [[0, 1, 5], [2, 1, 0], [0, 1], [0, 1, 2]]
+    score = BDe(categories=given).fit(codes.astype(float))
+    assert_array_equal(score.n_levels_, [3, 3, 2, 3])
+    declared = pd.DataFrame(codes)
+    declared[0] = pd.Categorical(codes[:, 0], categories=[5, 1, 0])
+    frame_score = BDe().fit(declared)
+    assert_array_equal(frame_score.categories_[0], [5, 1, 0])
+    assert_allclose(frame_score.local_score(1, [0, 2]), score.local_score(1, [0, 2]))
+    ordered = pd.DataFrame(
+        {
+            "x": pd.Categorical(
+                ["lo", "hi"], categories=["lo", "mid", "hi"], ordered=True
+            )
+        }
+    )
+    assert_array_equal(BDe().fit(ordered).categories_[0], ["lo", "mid", "hi"])
+    enum = pl.DataFrame({"x": ["lo", "hi"]}).cast(pl.Enum(["lo", "mid", "hi"]))
+    assert_array_equal(BDe().fit(enum).categories_[0], ["lo", "mid", "hi"])
+    fractions = BDe(categories=[[0.5, 1.5]]).fit([[0.5], [1.5], [0.5]])
+    assert_array_equal(fractions.codes_, [[0], [1], [0]])
+
+
+def frame_with(column):
+    return pd.DataFrame({"good": [0, 1, 0], "x3": column})
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (frame_with([1.0, np.nan, 0.0]), "Column 'x3' holds missing"),
+        (frame_with(["a", None, "b"]), "Column 'x3' holds missing"),
+        (frame_with(pd.array([1, None, 2], dtype="Int64")), "Column 'x3' holds miss"),
+        (frame_with(pd.array([True, None, 2], dtype="object")), "'x3' holds missing"),
+        (frame_with(pd.Categorical(["a", None, "b"])), "Column 'x3' holds missing"),
+        (pl.DataFrame({"x3": ["a", None]}), "Column 'x3' holds missing"),
+        (pl.DataFrame({"x3": [True, None]}), "Column 'x3' holds missing"),
+        (pl.DataFrame({"x3": [1, None]}), "Column 'x3' holds missing"),
+        (frame_with([1.0, np.inf, 0.0]), "Column 'x3' holds infinity"),
+        (frame_with([1.0, 2.5, 0.0]), "Column 'x3' holds 2.5, which is not a category"),
+        (frame_with([1, "a", 0]), "Column 'x3' mixes values of the types int, str"),
+        (frame_with(pd.to_datetime(["2020", "2021", "2022"])), "Column 'x3' has dtype"),
+        (np.array([[0.0, 1.0], [1.0, 2.5]]), "Column 1 holds 2.5"),
+        (np.array([[0.0, np.nan], [1.0, 2.0]]), "Column 1 holds missing"),
+        (np.array([[0, None], [1, 2]], dtype=object), "Column 1 holds missing"),
+        (np.empty((0, 3), dtype=int), "0 sample"),
+        (frame_with([0, 1, 2]).iloc[:0], "0 sample"),
+        (np.array([0, 1]), "1D array|1 dimension"),
+    ],
+)
+def test_bad_data(X, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        BDe().fit(X)
+    with pytest.raises((ValueError, TypeError), match=message):
+        BIC(kind="discrete").fit(X)
+
+
+@pytest.mark.parametrize(
+    ("categories", "message"),
+    [
+        ([[0, 1]], "each of the 2 columns"),
+        ([[0, 1], [0, 1]], "Column 1 holds 2, which is not among its categories"),
+        ([[0, 1], [0, 1, 1]], "column 1 hold a level twice"),
+        ([[0, 1], []], "column 1 are empty"),
+        ([[0, 1], [0, 1, None]], "column 1 are empty or hold missing"),
+        ("all", "categories"),
+    ],
+)
+def test_bad_categories(categories, message):
+    with pytest.raises(ValueError, match=message):
+        BDe(categories=categories).fit([[0, 0], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, -1.0], "not negative"),
+        ([1.0, np.nan], "finite"),
+        ([0.0, 0.0], "zero for every row"),
+        ([1.0], "shape"),
+    ],
+)
+def test_bad_weights(weights, message):
+    for score in BDe(), BIC(), BIC(kind="gaussian"):
+        with pytest.raises(ValueError, match=message):
+            score.fit([[0, 0], [1, 2]], sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        BDe(equivalent_sample_size=0),
+        BDe(equivalent_sample_size=np.inf),
+        BDe(edge_penalty=-1),
+        BIC(edge_penalty=0),
+        BIC(kind="normal"),
+    ],
+)
+def test_bad_parameters(score):
+    with pytest.raises(ValueError, match="parameter of"):
+        score.fit([[0, 0], [1, 2]])
+
+
+@pytest.mark.parametrize("make", [BDe, BIC], ids=["BDe", "BIC"])
+def test_little_data(make):
+    one_row = make().fit([[3, 4, 5]])
+    assert_array_equal(one_row.n_levels_, [1, 1, 1])
+    assert_allclose(table(one_row, 0, [1], [2])[:, [2, 3]], 0, atol=1e-12)
+    one_column = make().fit([[0], [1], [1]])
+    assert_table(one_column, 0, [], np.array([], dtype=int))
+    # A constant child has nothing to explain; a constant parent explains nothing.
+    X = np.column_stack(
+        [np.zeros(20, dtype=int), random_data(np.random.default_rng(7), 20, [2, 3])]
+    )
+    score = make().fit(X)
+    assert_allclose(score.local_score(0, [1, 2]), 0, atol=1e-12)
+    assert_allclose(score.local_score(1, [0, 2]), score.local_score(1, [2]))
+    assert_table(score, 0, [1], [2])
+    assert_table(score, 1, [0], [2])
+    duplicated = make().fit(X[:, [1, 1, 2, 2]])
+    assert np.isfinite(table(duplicated, 0, [1, 2], [3])[:, [3, 4]]).all()
+    few = make().fit(np.random.default_rng(8).integers(3, size=(4, 9)))
+    assert_table(few, 0, [1, 2, 3], [4, 5, 6, 7, 8])
+
+
+# BIC of both kinds
+
+
+def test_bic_takes_its_kind_from_the_data():
+    floats = np.random.default_rng(9).normal(size=(20, 3))
+    assert BIC().fit(floats).kind_ == "gaussian"
+    assert BIC().fit((floats > 0).tolist()).kind_ == "discrete"
+    assert BIC().fit(floats > 0).kind_ == "discrete"
+    assert BIC(kind="gaussian").fit(np.arange(9).reshape(3, 3) ** 2).kind_ == "gaussian"
+    assert BIC(kind="discrete").fit(np.floor(floats)).kind_ == "discrete"
+    frame = pd.DataFrame({"age": [20, 30, 41], "height": [1.7, 1.8, 1.6]})
+    assert BIC().fit(frame).kind_ == "gaussian"
+    with pytest.raises(ValueError, match="'height' is continuous and column 'name'"):
+        BIC().fit(frame.assign(name=["a", "b", "a"]))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gaussian_bic_is_a_regression(weighted):
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4)) + 3
+    weights = rng.exponential(size=50) if weighted else np.ones(50)
+    score = BIC().fit(X, sample_weight=weights)
+    n = weights.sum()
+    for node, parents in (0, []), (1, [0]), (2, [0, 1, 3]):
+        design = np.column_stack([np.ones(50), X[:, parents]])
+        root = np.sqrt(weights)[:, None]
+        fit = np.linalg.lstsq(design * root, X[:, node] * root[:, 0], rcond=None)[0]
+        residual = X[:, node] - design @ fit
+        variance = (weights * residual**2).sum() / n
+        log_density = -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+        expected = (weights * log_density).sum() - 0.5 * log(n) * (len(parents) + 2)
+        assert_allclose(score.local_score(node, parents), expected)
+
+
+def test_gaussian_bic_of_awkward_columns():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(30, 3))
+    score = BIC().fit(X)
+    scaled = BIC().fit(X * [1e8, 1e-8, 1.0])
+    shift = 30 * np.log(1e8)
+    assert_allclose(scaled.local_score(0, [1, 2]), score.local_score(0, [1, 2]) - shift)
+    copies = BIC().fit(X[:, [0, 1, 1]])
+    assert_allclose(
+        copies.local_score(0, [1, 2]), copies.local_score(0, [1]) - 0.5 * log(30)
+    )
+    assert np.isfinite(copies.local_score(1, [2]))
+    wide = BIC().fit(rng.normal(size=(4, 8)))
+    assert np.isfinite(wide.local_score(0, range(1, 8)))
+    for bad, message in (
+        (np.column_stack([X, np.ones(30)]), "Column 3 is constant"),
+        (X[:1], "Column 0 is constant"),
+        (np.where(X > 1, np.inf, X), "holds infinity"),
+        (np.where(X > 1, np.nan, X), "holds NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            BIC().fit(bad)
