@@ -8,7 +8,6 @@ Statistics 42 (2014).
 from numbers import Real
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
 from sklearn.utils import check_array, check_random_state
 
@@ -267,26 +266,22 @@ class BGe(BaseScore):
         return X, parents
 
     def _regress(self, node, parents):
-        """Coefficients, what is left of T_ii, and the factor of T_PP."""
+        """Coefficients, what is left of T_ii, and the inverse of T_PP's factor."""
         T = self.scatter_
-        if not len(parents):
-            return np.empty(0), T[node, node], None
-        factor = cho_factor(T[np.ix_(parents, parents)], check_finite=False)
-        coefficients = cho_solve(factor, T[parents, node], check_finite=False)
-        variance = T[node, node] - T[node, parents] @ coefficients
-        return coefficients, max(variance, self._floor[node]), factor
+        factor = np.linalg.cholesky(T[np.ix_(parents, parents)])
+        whiten = np.linalg.inv(factor)
+        explained = whiten @ T[parents, node]
+        variance = max(T[node, node] - explained @ explained, self._floor[node])
+        return explained @ whiten, variance, whiten
 
     def _student_t(self, values, node, parents):
         """Location and scale for each row of the parents' values, and the df."""
         mean = self.posterior_mean_
-        coefficients, variance, factor = self._regress(node, parents)
-        location = np.full(len(values), mean[node])
-        distance = 0.0
-        if len(parents):
-            deviation = values - mean[parents]
-            location += deviation @ coefficients
-            solved = cho_solve(factor, deviation.T, check_finite=False)
-            distance = np.einsum("rp,pr->r", deviation, solved)
+        coefficients, variance, whiten = self._regress(node, parents)
+        deviation = values - mean[parents]
+        location = mean[node] + deviation @ coefficients
+        whitened = deviation @ whiten.T
+        distance = np.einsum("rp,rp->r", whitened, whitened)
         df = self._posterior_df + 1 + len(parents)
         worth = self.alpha_mu + self.n_effective_
         scale = np.sqrt(variance * ((worth + 1) / worth + distance) / df)
