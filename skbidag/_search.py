@@ -5,16 +5,18 @@ the present space, in which every node may take one parent from outside; let wha
 that DAG adds into the space; until neither the space nor the best score changes.
 
 One extra parent at a time misses parents that pay off only together, and PC misses
-many edges to begin with (four in ten with strong effects and 20 variables). Four
-things get around that; `docs/architecture.rst` has the measurements:
+many edges to begin with (half of them with strong effects and 20 variables). What
+gets around that; `docs/architecture.rst` has the measurements:
 
-- the first space holds, beside PC's neighbors, the parents that forward selection
-  by the score itself picks for each node from all variables;
 - with few variables the space is everything from the start;
-- for every node, pairs of new parents that raise its score together come in;
-- the DAGs of the best few local optima come in, not only of the very best.
-
-What an expansion found stays in the space as long as there is room.
+- the first space holds, beside PC's neighbors, the parents that forward selection
+  by the score itself picks for each node from all variables: that is the node's
+  Markov blanket, which its parents are in;
+- what an expansion found stays in the space as long as there is room, and where
+  there is none the strongest stay;
+- when the best DAG adds nothing, pairs of new parents that raise a node's score
+  together come in; then each set is filled up with what is strongest beside the
+  node's parents, as far as that costs little.
 """
 
 import time
@@ -25,6 +27,7 @@ import numpy as np
 from skbidag._chains import bit_generator
 from skbidag._core._order import OrderChain
 from skbidag._core._tables import TableViews
+from skbidag._parallel import run_parallel
 from skbidag._search_space import SearchSpace, make_space
 from skbidag._tables import build_tables
 from skbidag.graphs import descendants, to_cpdag
@@ -33,8 +36,10 @@ from skbidag.graphs import descendants, to_cpdag
 LEAST_GAIN = 1e-7
 # Nodes that a kick displaces before the next climb.
 KICK_SIZE = 3
-# Local optima whose DAGs come into the space, beside the best.
-N_OPTIMA = 5
+# Draws of the short chain behind expansion by posterior probability.
+POSTERIOR_DRAWS = 200
+# Seconds that the tables of a widened space may take.
+WIDE_SECONDS = 0.05
 
 EXPANSION_FIELDS = [
     ("log_score", float),
@@ -61,14 +66,21 @@ class SearchOptions:
 
     engine: str
     merge: str
+    extended: bool
     max_parents: int
     soft_limit: int
+    wide_limit: int
     max_expansions: int
     n_iter: int
-    wide_limit: int = 0
+    threshold: float | None = None
     n_jobs: int | None = None
     memory_limit: float | None = None
-    names: object = None
+
+
+def wide_limit(score, n_features, max_parents):
+    """Size of permissible sets whose tables can be built in `WIDE_SECONDS`."""
+    entries = WIDE_SECONDS / score.entry_seconds
+    return int(np.clip(np.log2(entries / n_features**2), 0, max_parents))
 
 
 # --------------------------------------------------------------- over orders
@@ -106,18 +118,30 @@ def random_order(generator, adjacency):
 def search_orders(tables, order, stream, options):
     """Search for the order whose best DAG scores best.
 
+    Parameters
+    ----------
+    tables : list of NodeTable
+        With maxima.
+    order : ndarray of shape (n,)
+        Where to start.
+    stream : numpy.random.BitGenerator
+        Random numbers.
+    options : SearchOptions
+        Which engine, and for how long.
+
     Returns
     -------
-    optima : list of (log_score, order)
-        Good orders, the best first.
+    order : ndarray of shape (n,)
+        The best order seen.
+    log_score : float
+        The score of its best DAG.
     """
     n = len(tables)
     chain = OrderChain(
         TableViews(tables), stream, order, np.array([6, n, 1]) / (n + 7), maximize=True
     )
     ENGINES[options.engine](chain, n, options.n_iter)
-    found = [(chain.best_log_score, chain.best_order)]
-    return found
+    return chain.best_order, chain.best_log_score
 
 
 def climb_and_kick(chain, n, n_iter):
@@ -289,7 +313,46 @@ def merge_graph(permitted, adjacency, merge, max_parents):
     return result
 
 
-def iterate_space(problem, permitted, extended, options, entropy, restart=0):
+def expand(permitted, adjacency, problem, options):
+    """Let a DAG, and what else looks promising beside it, into a space.
+
+    Pairs of parents come in only once the DAG alone adds nothing, and a general
+    widening only once there are no such pairs either: most searches end before.
+    """
+    larger = merge_graph(permitted, adjacency, options.merge, options.max_parents)
+    for node in np.flatnonzero((adjacency & ~larger).any(axis=0)):
+        # no room: keep the DAG's parents, and what is strongest beside them
+        kept = problem.score.select_parents(
+            node, np.flatnonzero(larger[:, node]), options.max_parents,
+            kept=np.flatnonzero(adjacency[:, node]), stop=False,
+        )  # fmt: skip
+        larger[:, node] = False
+        larger[kept, node] = True
+    if np.array_equal(larger, permitted):
+        pairs = paying_pairs(adjacency, problem)
+        larger = merge_graph(larger, pairs, "dag", options.max_parents)
+    if np.array_equal(larger, permitted):
+        larger = widen(larger, adjacency, problem, options.wide_limit)
+    return larger
+
+
+def probable_edges(tables, order, stream, n_iter, threshold):
+    """Edges whose probability, by a short order chain, exceeds a threshold."""
+    for table in tables:
+        table.add_sums()
+    n = len(tables)
+    chain = OrderChain(TableViews(tables), stream, order, np.array([6, n, 1]) / (n + 7))
+    packed = np.zeros((n, -(-n // 8)), dtype=np.uint8)
+    counts = np.zeros((n, n))
+    chain.run(n_iter // 5)
+    for _ in range(POSTERIOR_DRAWS):
+        chain.run(max(1, n_iter // POSTERIOR_DRAWS))
+        chain.draw_dag(packed)
+        counts += np.unpackbits(packed, axis=-1, count=n)
+    return counts > threshold * POSTERIOR_DRAWS
+
+
+def iterate_space(problem, permitted, options, entropy, restart=0):
     """Search, expand the space, and search again until nothing changes.
 
     Parameters
@@ -298,8 +361,6 @@ def iterate_space(problem, permitted, extended, options, entropy, restart=0):
         Score and constraints.
     permitted : ndarray of bool, shape (n_features, n_features)
         The space to start from.
-    extended : bool
-        Whether nodes may take one parent from outside.
     options : SearchOptions
         How to search.
     entropy : tuple of int
@@ -313,49 +374,59 @@ def iterate_space(problem, permitted, extended, options, entropy, restart=0):
         The best DAG ever seen, and the last space.
     """
     stream = bit_generator(entropy, 2, restart)
-    generator = np.random.Generator(stream)
-    order = random_order(generator, problem.constraints.required)
-    forbidden = problem.constraints.forbidden
+    order = random_order(np.random.Generator(stream), problem.constraints.required)
     best, log_score = None, -np.inf
     tables, history = None, []
-    for _ in range(options.max_expansions):
+    while True:
         began = time.perf_counter()
-        space = make_space(permitted, problem.constraints, extended=extended)
+        space = make_space(permitted, problem.constraints, extended=options.extended)
         tables = build_tables(
             problem.score, space, maxima=True, previous=tables,
             n_jobs=options.n_jobs, memory_limit=options.memory_limit,
-            names=options.names,
+            names=problem.names,
         )  # fmt: skip
-        (value, order), *_ = search_orders(tables, order, stream, options)
+        order, value = search_orders(tables, order, stream, options)
         found = best_dag_of_order(tables, order)
         improved = value > log_score + LEAST_GAIN
         if improved:
             best, log_score = found, value
-        larger = merge_graph(permitted, found, options.merge, options.max_parents)
-        for node in np.flatnonzero((found & ~larger).any(axis=0)):
-            # no room: the DAG's parents, and what is strongest beside them
-            kept = problem.score.select_parents(
-                node, np.flatnonzero(larger[:, node]), options.max_parents,
-                kept=np.flatnonzero(found[:, node]), stop=False,
-            )  # fmt: skip
-            larger[:, node] = False
-            larger[kept, node] = True
-        if extended and not (larger != permitted).any():
-            pairs = paying_pairs(found, problem) & ~forbidden
-            larger = merge_graph(larger, pairs, "dag", options.max_parents)
-            if not (larger != permitted).any():
-                larger = widen(larger, found, problem, options.wide_limit)
+        larger = permitted
+        if space.extended:
+            larger = expand(permitted, found, problem, options)
+            if options.threshold is not None:
+                probable = probable_edges(
+                    tables, order, stream, options.n_iter, options.threshold
+                )
+                larger = merge_graph(larger, probable, "dag", options.max_parents)
         history.append(
             (
                 value, found.sum(), permitted.sum(), permitted.sum(axis=0).max(),
                 time.perf_counter() - began,
             )
         )  # fmt: skip
-        if not improved and not (larger != permitted).any():
+        unchanged = np.array_equal(larger, permitted)
+        if unchanged and (not improved or not space.extended):
             break
-        if not (larger != permitted).any() and not extended:
+        if len(history) > options.max_expansions:
             break
         permitted = larger
     return SearchResult(
         best, float(log_score), space, np.array(history, dtype=EXPANSION_FIELDS)
     )
+
+
+def search_structure(problem, start, options, entropy, n_restarts, n_jobs):
+    """Search from several starts, on the space that `start()` gives; the best result.
+
+    With few variables the space is everything: then every DAG is in reach, and the
+    tables take less time than PC's tests and the expansions they save.
+    """
+    if fits_whole(problem.constraints, options.max_parents):
+        permitted = ~problem.constraints.forbidden
+    else:
+        permitted = add_selected_parents(start(), problem, options.soft_limit)
+    jobs = [
+        (problem, permitted, options, entropy, restart) for restart in range(n_restarts)
+    ]
+    results = run_parallel(iterate_space, jobs, n_jobs)
+    return max(results, key=lambda result: result.log_score)

@@ -180,9 +180,7 @@ def resolve_index(variable, n_features, names, parameter):
                 "variables."
             )
         return int(variable)
-    raise ValueError(
-        f"{parameter} takes variables by name or index, got {variable!r}."
-    )
+    raise ValueError(f"{parameter} takes variables by name or index, got {variable!r}.")
 
 
 def resolve_edges(edges, n_features, names, parameter):
@@ -288,9 +286,11 @@ def permitted_edges(search_space, X, *, pc, names=None, sample_weight=None,
         if search_space == "full":
             return ~np.eye(n, dtype=bool)
         if search_space == "pc":
-            return clone(pc).fit(
-                X, sample_weight=sample_weight, constraints=constraints
-            ).search_space_
+            return (
+                clone(pc)
+                .fit(X, sample_weight=sample_weight, constraints=constraints)
+                .search_space_
+            )
         if search_space == "glasso":
             return glasso_edges(X)
         raise ValueError(

@@ -30,6 +30,9 @@ class BaseScore(ABC, BaseEstimator):
         Number of variables seen during ``fit``.
     """
 
+    #: About how long one entry of a table takes, in seconds; searches plan with it.
+    entry_seconds = 1e-4
+
     @abstractmethod
     def _fit(self, X, sample_weight):
         """Validate the data and keep their sufficient statistics."""

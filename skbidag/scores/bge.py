@@ -85,6 +85,8 @@ class BGe(BaseScore):
         "edge_penalty": [Interval(Real, 0, None, closed="neither")],
     }
 
+    entry_seconds = 1e-8
+
     def __init__(self, alpha_mu=1.0, alpha_w=None, edge_penalty=1.0):
         self.alpha_mu = alpha_mu
         self.alpha_w = alpha_w
