@@ -8,9 +8,15 @@ them, and the space is corrected iteratively.
 
 from importlib.metadata import version as _version
 
+from skbidag._iterative import IterativeSearchStructure
 from skbidag._order import OrderMCMCStructure
 from skbidag._skeleton import PCSkeleton
 
 __version__ = _version("skbidag")
 
-__all__ = ["OrderMCMCStructure", "PCSkeleton", "__version__"]
+__all__ = [
+    "IterativeSearchStructure",
+    "OrderMCMCStructure",
+    "PCSkeleton",
+    "__version__",
+]

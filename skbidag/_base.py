@@ -194,12 +194,16 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         """The search space, and where chains start."""
         return Found(self._start_space(problem, self.search_space))
 
+    def _sampling_steps(self, problem):
+        if self.n_iter == "auto":
+            return auto_n_iter(problem.n_features, 5.0)
+        return self.n_iter
+
     def _sample(self, problem, found, entropy, context):
         """Run the chains and keep what they give."""
-        n_iter = self.n_iter
-        if n_iter == "auto":
-            n_iter = auto_n_iter(problem.n_features, 5.0)
-        schedule = make_schedule(n_iter, self.burn_in, self.n_draws)
+        schedule = make_schedule(
+            self._sampling_steps(problem), self.burn_in, self.n_draws
+        )
         tables = build_tables(
             problem.score,
             found.space,
@@ -416,6 +420,30 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         return tags
+
+
+class SamplerMixin:
+    """What the samplers share: their space may come from a search."""
+
+    def _find(self, problem, entropy):
+        # here, because the search is itself built on this module
+        from skbidag._iterative import IterativeSearchStructure
+
+        search = self.search_space
+        if isinstance(search, str) and search == "iterative":
+            search = IterativeSearchStructure(
+                alpha=self.alpha,
+                extra_parent=self.extra_parent,
+                max_parents=self.max_parents,
+                memory_limit=self.memory_limit,
+                n_jobs=self.n_jobs,
+            )
+        if not isinstance(search, IterativeSearchStructure) or hasattr(
+            search, "search_space_"
+        ):
+            return super()._find(problem, entropy)
+        result = search._search(problem, entropy)
+        return Found(result.space, result.adjacency)
 
 
 def dag_log_score(tables, adjacency):

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbidag._base import BaseStructure
+from skbidag._base import BaseStructure, SamplerMixin
 from skbidag._chains import bit_generator
 from skbidag._core._order import OrderChain
+from skbidag._search import best_dag_of_order, random_order
 from skbidag._sklearn import StrOptions
 
 
@@ -47,36 +48,14 @@ def move_mixture(move_probabilities, default):
     return weights / weights.sum()
 
 
-def random_order(generator, adjacency):
-    """A random order, parents to the right, in which the edges of a DAG hold."""
-    left = np.ones(len(adjacency), dtype=bool)
-    order = []
-    while left.any():
-        # nodes that no remaining node has as a parent may come next
-        ready = np.flatnonzero(left & ~(adjacency[:, left].any(axis=1)))
-        node = generator.choice(ready)
-        order.append(node)
-        left[node] = False
-    return np.array(order, dtype=np.intp)
-
-
-def best_dag_of_order(tables, order):
-    """The best DAG whose parents all stand to the right of their children."""
-    n = len(tables)
-    place = np.empty(n, dtype=np.intp)
-    place[order] = np.arange(n)
-    adjacency = np.zeros((n, n), dtype=bool)
-    for table in tables:
-        after = place > place[table.node]
-        bits = after[table.candidates] << np.arange(table.n_candidates)
-        outsiders = table.outsiders[after[table.outsiders]]
-        parents, _ = table.best_parents(int(bits.sum()), outsiders)
-        adjacency[parents, table.node] = True
-    return adjacency
-
-
 class OrderStructure(BaseStructure):
     """What estimators share whose chains walk over orders."""
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        **BaseStructure._parameter_constraints,
+        "move_probabilities": [StrOptions({"auto"}), "array-like"],
+        "relocation_scan": ["boolean"],
+    }
 
     def _chain_maker(self, problem, found, entropy):
         n = problem.n_features
@@ -95,7 +74,7 @@ class OrderStructure(BaseStructure):
         return best_dag_of_order(tables, run.state["best_order"])
 
 
-class OrderMCMCStructure(OrderStructure):
+class OrderMCMCStructure(SamplerMixin, OrderStructure):
     """Sample DAGs by MCMC over the orders of the variables.
 
     A chain walks over permutations of the variables. All DAGs that fit an order are
@@ -109,14 +88,16 @@ class OrderMCMCStructure(OrderStructure):
     score : {"auto", "bge", "bde", "bic"} or BaseScore, default="auto"
         How well parents explain a child. "auto" is BDe for integer, boolean,
         category and string columns, BGe for floats.
-    search_space : {"pc", "glasso", "full"}, array, callable, estimator or \
-            list, default="pc"
-        Which parents a node may have: PC's skeleton, the non-zero entries of a
-        graphical lasso's precision matrix, all, an (n, n) 0/1 array of permitted
-        edges whose entry [i, j] concerns i -> j, a callable that makes one from the
-        data, an estimator that learns one (``search_space_``, ``precision_`` or
-        ``adjacency_``, such as :class:`PCSkeleton`), or a list of these for their
-        union.
+    search_space : {"iterative", "pc", "glasso", "full"}, array, callable, \
+            estimator or list, default="iterative"
+        Which parents a node may have: what :class:`IterativeSearchStructure` ends
+        with, from whose best DAG the chains then start; PC's skeleton; the non-zero
+        entries of a graphical lasso's precision matrix; all; an (n, n) 0/1 array of
+        permitted edges whose entry [i, j] concerns i -> j; a callable that makes
+        one from the data; an estimator that learns one (``search_space_``,
+        ``precision_`` or ``adjacency_``, such as :class:`PCSkeleton`, or an
+        :class:`IterativeSearchStructure` with settings of its own); or a list of
+        these for their union.
     alpha : float or "auto", default="auto"
         Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
     extra_parent : bool, default=True
@@ -206,17 +187,11 @@ class OrderMCMCStructure(OrderStructure):
     (8, 8)
     """
 
-    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
-        **BaseStructure._parameter_constraints,
-        "move_probabilities": [StrOptions({"auto"}), "array-like"],
-        "relocation_scan": ["boolean"],
-    }
-
     def __init__(
         self,
         score="auto",
         *,
-        search_space="pc",
+        search_space="iterative",
         alpha="auto",
         extra_parent=True,
         max_parents=14,

@@ -140,8 +140,7 @@ def pc_skeleton(
     - Fisher's z: a constant column is independent of everything.
     - Fisher's z: if a variable of a test is a linear function of the others in it
       (duplicated columns, a singular correlation matrix), the test says nothing and
-      removes no edge. Duplicates stay connected with each other and, unless they are
-      uncorrelated, with what they are connected to.
+      removes no edge. So duplicates stay connected and have the same neighbors.
     - Fisher's z: a test without degrees of freedom (sample size - set size - 3 <= 0)
       removes no edge, so the search ends there. (causal-learn takes p = 1 if they are
       exactly 0, and fails below.)

@@ -31,7 +31,7 @@ MISSING = -2
 MAX_ENUMERATED = 1024
 
 # Entries of the largest table of a family's probabilities that is kept
-MAX_LOOK_UP = 4096
+MAX_LOOK_UP = 1 << 14
 
 # Entries of the largest table for summing out a variable
 MAX_TABLE = 1 << 20
@@ -368,7 +368,9 @@ def _require(score, method, what):
 
 
 def _check_rows(score, X):
-    """Check the number of columns; what is in them is for the score to judge."""
+    """Let the score check the rows if it can, or else check how many columns."""
+    if hasattr(score, "check_rows"):
+        return score.check_rows(X)
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     _check_n_features(score, X, reset=False)

@@ -53,7 +53,7 @@ class SearchSpace:
         return np.flatnonzero(self.extra[:, node])
 
     def required_mask(self, node):
-        """The required parents, as a mask over the candidates."""
+        """Return the required parents as a mask over the candidates."""
         bits = self.required[self.candidates(node), node]
         return int(bits @ (1 << np.arange(len(bits), dtype=np.int64)))
 
@@ -180,9 +180,7 @@ def resolve_index(variable, n_features, names, parameter):
                 "variables."
             )
         return int(variable)
-    raise ValueError(
-        f"{parameter} takes variables by name or index, got {variable!r}."
-    )
+    raise ValueError(f"{parameter} takes variables by name or index, got {variable!r}.")
 
 
 def resolve_edges(edges, n_features, names, parameter):
@@ -288,9 +286,11 @@ def permitted_edges(search_space, X, *, pc, names=None, sample_weight=None,
         if search_space == "full":
             return ~np.eye(n, dtype=bool)
         if search_space == "pc":
-            return clone(pc).fit(
-                X, sample_weight=sample_weight, constraints=constraints
-            ).search_space_
+            return (
+                clone(pc)
+                .fit(X, sample_weight=sample_weight, constraints=constraints)
+                .search_space_
+            )
         if search_space == "glasso":
             return glasso_edges(X)
         raise ValueError(
@@ -364,9 +364,9 @@ def trim_space(space, score, max_parents, names=None):
     permitted = space.permitted.copy()
     for node in np.flatnonzero(permitted.sum(axis=0) > max_parents):
         candidates = space.candidates(node)
-        kept = strongest_parents(
-            score, node, candidates, max_parents,
-            kept=np.flatnonzero(space.required[:, node]),
+        kept = score.select_parents(
+            node, candidates, max_parents,
+            kept=np.flatnonzero(space.required[:, node]), stop=False,
         )  # fmt: skip
         permitted[:, node] = False
         permitted[kept, node] = True
@@ -380,13 +380,3 @@ def trim_space(space, score, max_parents, names=None):
         extra = space.extra | (space.permitted & ~permitted)
         return replace(space, permitted=permitted, extra=extra)
     return replace(space, permitted=permitted)
-
-
-def strongest_parents(score, node, candidates, size, kept=()):
-    """Forward selection of `size` parents among `candidates`."""
-    kept = [int(c) for c in kept]
-    left = [int(c) for c in candidates if c not in kept]
-    while len(kept) < size and left:
-        values = [score.local_score(node, [*kept, c]) for c in left]
-        kept.append(left.pop(int(np.argmax(values))))
-    return np.sort(kept).astype(np.intp)

@@ -66,6 +66,12 @@ class NodeTable:
         """Number of permissible parents, K."""
         return len(self.candidates)
 
+    @property
+    def n_bytes(self):
+        """Memory of the tables that are there."""
+        tables = (self.scores, self.ratios, self.log_sums, self.maxima)
+        return sum(table.nbytes for table in tables if table is not None)
+
     def add_sums(self):
         """Build the sums over subsets, unless they are there."""
         if self.ratios is None:
@@ -89,7 +95,9 @@ class NodeTable:
         mask : int
             The subset whose subsets are summed.
         column : int, default=None
-            The outsider that joins each of them; None for none.
+            The outsider that joins each of them; None for none. Beside the base
+            column's sum its own counts exactly; alone, from 100 nats below it, it
+            may be -inf.
         """
         if column is None or column == self.base_column:
             return self.log_sums[mask]
@@ -113,10 +121,10 @@ class NodeTable:
             Row `mask`, in which bit k is left out, holds the log of the sum over
             the sets S + k with S a subset of `mask`. All terms are positive: unlike
             a difference of sums, it keeps its digits however weak the candidate is.
+            Columns more than 100 nats below the base column may be -inf.
         """
         masks = np.arange(len(self.scores))
         with_candidate = self.scores[masks >> candidate & 1 == 1]
-        result = np.empty_like(with_candidate)
         ratios = np.empty_like(with_candidate)
         log_sums = np.empty(len(with_candidate))
         subset_sums(
@@ -124,8 +132,8 @@ class NodeTable:
         )
         in_logs = ratios[:, self.base_column] == 0.0
         with np.errstate(divide="ignore"):
-            result = np.where(in_logs[:, None], ratios, np.log(ratios))
-        return result + log_sums[:, None]
+            np.log(ratios, out=ratios, where=~in_logs[:, None])
+        return ratios + log_sums[:, None]
 
     def best_parents(self, mask, columns):
         """Best parent set within `mask` plus at most one of the outsiders `columns`.
@@ -185,7 +193,8 @@ def table_bytes(space, n_tables=2):
     """
     sizes = space.permitted.sum(axis=0)
     width = table_width(space.n_features, space.extended)
-    return 8.0 * (n_tables * width + 1) * 2.0**sizes
+    with np.errstate(over="ignore"):
+        return 8.0 * (n_tables * width + 1) * 2.0**sizes
 
 
 def free_memory():
@@ -200,7 +209,7 @@ def free_memory():
         return float("inf")
 
 
-def check_memory(space, memory_limit=None, names=None, n_tables=2):
+def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0):
     """Raise a MemoryError that names the largest node if the tables do not fit.
 
     Parameters
@@ -213,9 +222,15 @@ def check_memory(space, memory_limit=None, names=None, n_tables=2):
         Names of the variables, for the message.
     n_tables : int, default=2
         How many tables stand side by side.
+    held : array-like of shape (n_features,), default=0.0
+        Bytes of each node's tables that are there already, and so need no memory
+        that is free. A `memory_limit` counts them, too.
     """
     n_bytes = table_bytes(space, n_tables)
-    limit = MEMORY_SHARE * free_memory() if memory_limit is None else memory_limit
+    limit = memory_limit
+    if limit is None:
+        limit = MEMORY_SHARE * free_memory()
+        n_bytes = np.maximum(n_bytes - held, 0.0)
     if n_bytes.sum() <= limit:
         return
     node = int(np.argmax(n_bytes))
@@ -258,11 +273,14 @@ def build_tables(
     tables : list of NodeTable
         One per node.
     """
-    check_memory(space, memory_limit, names, n_tables=1 + sums + maxima)
+    kept = {t.node: t for t in previous or () if is_current(t, space)}
+    held = np.zeros(space.n_features)
+    held[list(kept)] = [table.n_bytes for table in kept.values()]
+    check_memory(space, memory_limit, names, 1 + sums + maxima, held)
 
     def build(node):
-        table = previous[node] if previous is not None else None
-        if table is None or not is_current(table, space):
+        table = kept.get(node)
+        if table is None:
             table = score_table(score, space, node)
         if sums:
             table.add_sums()
@@ -284,7 +302,7 @@ def is_current(table, space):
 
 
 def score_table(score, space, node):
-    """The scores of all parent sets that `space` permits for `node`."""
+    """Score all parent sets that `space` permits for `node`."""
     candidates, outsiders = space.candidates(node), space.outsiders(node)
     width = table_width(space.n_features, space.extended)
     base_column = node if space.extended and width > 1 else 0

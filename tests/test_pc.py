@@ -364,15 +364,21 @@ def test_duplicated_columns_stay_connected():
     np.testing.assert_array_equal(result.skeleton, expected | expected.T)
 
 
-def test_singular_correlation_matrix():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((50, 5))
-    X = np.column_stack([X, X @ rng.standard_normal(5), X[:, 0] + X[:, 1]])
-    result = pc_skeleton(X, alpha=0.05, orient=True)
-    # What makes up a sum stays connected with it: no test of the two remains once
-    # the other terms are given.
-    assert result.skeleton[6, [0, 1]].all()
-    assert result.skeleton[5].any()
+@pytest.mark.parametrize("seed", range(15))
+def test_a_determined_variable_keeps_its_edges(seed):
+    # Column 3 is a sum of the first three: given these, nothing can be said of it.
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((2000, 5))
+    X[:, 3] = X[:, :3] @ rng.uniform(0.7, 1.5, 3)
+    X[:, 4] += 0.5 * X[:, 3]
+    result = pc_skeleton(X, alpha=1e-3, orient=True)
+    assert result.skeleton[3, [0, 1, 2, 4]].all()
+    # Duplicates have the same neighbors, and each other.
+    X = np.column_stack([X, -X[:, 3] / 7])
+    result = pc_skeleton(X, alpha=1e-3, orient=True)
+    assert result.skeleton[3, 5]
+    assert result.skeleton[3, 4]
+    np.testing.assert_array_equal(result.skeleton[3, :3], result.skeleton[5, :3])
 
 
 @pytest.mark.parametrize("n_samples", [1, 2, 3, 4, 5, 8])

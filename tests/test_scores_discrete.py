@@ -562,8 +562,8 @@ def test_gaussian_bic_of_awkward_columns():
     for bad, message in (
         (np.column_stack([X, np.ones(30)]), "Column 3 is constant"),
         (X[:1], "Column 0 is constant"),
-        (np.where(X > 1, np.inf, X), "holds infinity"),
-        (np.where(X > 1, np.nan, X), "holds NaN"),
+        (np.where(X > 1, np.inf, X), "infinity in column 0"),
+        (np.where(X > 1, np.nan, X), "NaN in column 0"),
     ):
         with pytest.raises(ValueError, match=message):
             BIC().fit(bad)

@@ -19,7 +19,6 @@ given the set: v(i | P + j) = r_ii - r_ij^2 / r_jj and ln det + ln r_jj give the
 scores of the set plus each outsider in one vector loop.
 """
 
-from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 

@@ -19,7 +19,9 @@ What stays true
     -inf); proposals of such orders are rejected.
 Cost
     A lookup is one row, O(n / 4) additions, and one logarithm. A transposition looks
-    up two nodes, a swap those between the two, a relocation 2 n.
+    up two nodes, a swap those between the two, a relocation 2 n. When searching, a
+    node that is no candidate of another changes the other's maximum by one
+    comparison, so a relocation is O(n) plus a lookup per candidate.
 
 The scores may be raised to a power (tempering) when searching. Every order that is
 looked at, accepted or not, is inspected for the best.
@@ -232,6 +234,37 @@ cdef class OrderChain:
             )
         return log_sum + skb_log_sum_exp_from(row, &self.place[0], limit, width)
 
+    cdef inline double gain_parent(
+        self, Py_ssize_t node, int64_t mask, double score, Py_ssize_t parent,
+        double limit
+    ) noexcept nogil:
+        """Score of a node after one that is no candidate of it came to its right.
+
+        A maximum can only grow by the new column; a sum is looked up afresh.
+        """
+        if self.width == 1:
+            return score
+        if self.maximize:
+            return max(
+                score, self.views.nodes[node].maxima[mask * self.width + parent]
+            )
+        return self.look_up(node, mask, limit)
+
+    cdef inline double lose_parent(
+        self, Py_ssize_t node, int64_t mask, double score, Py_ssize_t parent,
+        double limit
+    ) noexcept nogil:
+        """Score of a node after one that is no candidate of it went to its left.
+
+        A maximum stays, unless it was that one's.
+        """
+        if self.width == 1 or (
+            self.maximize
+            and self.views.nodes[node].maxima[mask * self.width + parent] < score
+        ):
+            return score
+        return self.look_up(node, mask, limit)
+
     cdef inline int64_t mask_from(
         self, Py_ssize_t node, double limit
     ) noexcept nogil:
@@ -353,24 +386,43 @@ cdef class OrderChain:
         self.place[node] = -1.0
         for p in range(from_):
             other = self.order_[p]
-            self.new_mask[p] = self.without_parent(self.mask[other], other, node)
-            self.new_score[p] = self.look_up(other, self.new_mask[p], p)
+            mask = self.without_parent(self.mask[other], other, node)
+            if mask == self.mask[other]:
+                self.new_score[p] = self.lose_parent(
+                    other, mask, self.score[other], node, p
+                )
+            else:
+                self.new_score[p] = self.look_up(other, mask, p)
+            self.new_mask[p] = mask
         self.place[node] = n
         for p in range(from_ + 1, n):
             other = self.order_[p]
-            self.new_mask[p] = self.with_parent(self.mask[other], other, node)
-            self.new_score[p] = self.look_up(other, self.new_mask[p], p)
+            mask = self.with_parent(self.mask[other], other, node)
+            if mask == self.mask[other]:
+                self.new_score[p] = self.gain_parent(
+                    other, mask, self.score[other], node, p
+                )
+            else:
+                self.new_score[p] = self.look_up(other, mask, p)
+            self.new_mask[p] = mask
 
         # Its own score: start right of all, step left over one node at a time.
         mask = 0
-        for s in range(n - 1, -1, -1):
+        self.place[node] = n
+        self.slot_mask[n - 1] = mask
+        self.slot_score[n - 1] = self.look_up(node, mask, n)
+        for s in range(n - 2, -1, -1):
             # the others' places have a gap at from_
             self.place[node] = (s if s <= from_ else s + 1) - 0.5
-            if s < n - 1:
-                other = self.order_[s if s < from_ else s + 1]
-                mask = self.with_parent(mask, node, other)
+            other = self.order_[s if s < from_ else s + 1]
+            mask = self.with_parent(mask, node, other)
+            if mask == self.slot_mask[s + 1]:
+                self.slot_score[s] = self.gain_parent(
+                    node, mask, self.slot_score[s + 1], other, self.place[node]
+                )
+            else:
+                self.slot_score[s] = self.look_up(node, mask, self.place[node])
             self.slot_mask[s] = mask
-            self.slot_score[s] = self.look_up(node, mask, self.place[node])
         self.place[node] = from_
 
         total = 0.0
@@ -475,6 +527,73 @@ cdef class OrderChain:
                 self.step()
                 if t & 1023 == 1023:
                     self.refresh()
+
+    def climb(self):
+        """Relocate nodes to their best places until none can be bettered.
+
+        Returns
+        -------
+        log_score : float
+            Of the local optimum, at which the chain then stands.
+        """
+        cdef Py_ssize_t node, s, best, since_change = 0
+        cdef double least
+        if self.n < 2:
+            return self.current
+        with nogil:
+            self.refresh()
+            node = below(self.bitgen, self.n)
+            while since_change < self.n:
+                self.propose_relocation(node)
+                best = <Py_ssize_t> self.place[node]
+                # more than rounding, or two orders of one DAG could take turns
+                least = 1e-9 * (1.0 - self.slot_total[best])
+                if least < 1e-9:
+                    least = 1e-9
+                for s in range(self.n):
+                    if self.slot_total[s] > self.slot_total[best] + least:
+                        best = s
+                        least = 0.0
+                since_change += 1
+                if best != <Py_ssize_t> self.place[node]:
+                    self.apply_relocation(node, best)
+                    since_change = 0
+                node = (node + 1) % self.n
+            self.refresh()
+            self.inspect(self.current)
+        return self.current
+
+    def climb_by_transpositions(self):
+        """Exchange neighbors while that betters the order; as :meth:`climb`."""
+        cdef Py_ssize_t p = 0, since_change = 0
+        cdef double change
+        if self.n < 2:
+            return self.current
+        with nogil:
+            self.refresh()
+            while since_change < self.n - 1:
+                change = self.propose_swap(p, p + 1)
+                since_change += 1
+                if change > 1e-9 * (1.0 - self.current):
+                    self.apply_swap(p, p + 1, change)
+                    since_change = 0
+                p = (p + 1) % (self.n - 1)
+            self.refresh()
+            self.inspect(self.current)
+        return self.current
+
+    def kick(self, Py_ssize_t n_moves):
+        """Put `n_moves` random nodes at random places, required edges permitting."""
+        cdef Py_ssize_t t, node, slot
+        if self.n < 2:
+            return
+        with nogil:
+            for t in range(n_moves):
+                node = below(self.bitgen, self.n)
+                slot = below(self.bitgen, self.n)
+                self.propose_relocation(node)
+                if self.slot_total[slot] > -INFINITY:
+                    self.apply_relocation(node, slot)
 
     # -------------------------------------------------- one move, for the tests
 

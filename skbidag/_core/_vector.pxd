@@ -246,7 +246,7 @@ cdef extern from *:
             skb_vec c = SKB_LOAD(covariance + j);
             skb_vec v = SKB_LOAD(variance + j), f = SKB_LOAD(floor + j);
             v = SKB_SELECT((skb_int)(v < f), f, v);
-            skb_vec u = child_variance - c * c / v;
+            skb_vec u = child_variance - c / v * c;  /* c * c may overflow */
             u = SKB_SELECT((skb_int)(u < child_floor), SKB_ALL(child_floor), u);
             skb_vec log_u, log_v, s;
             skb_log_to(&u, &log_u);
@@ -287,9 +287,13 @@ cdef extern from *:
             skb_int less = (skb_int)(x < y);
             skb_vec high = SKB_SELECT(less, y, x), low = SKB_SELECT(less, x, y);
             skb_vec gap = low - high, e, l;
-            /* -inf - -inf is NaN: then there is nothing to add */
-            gap = SKB_SELECT((skb_int)(gap >= SKB_ALL(-708.0)), gap,
-                             SKB_ALL(-800.0));
+            /* e^-40 and less do not change the larger one; -inf - -inf is NaN */
+            skb_int matters = (skb_int)(gap >= SKB_ALL(-40.0));
+            if (!(matters[0] | matters[1] | matters[2] | matters[3])) {
+                SKB_STORE(target + j, high);
+                continue;
+            }
+            gap = SKB_SELECT(matters, gap, SKB_ALL(-800.0));
             skb_exp_to(&gap, &e);
             e = e + 1.0;
             skb_log_to(&e, &l);

@@ -5,6 +5,7 @@ import numpy as np
 from skbidag.scores._linear_gaussian import (
     conditional_variance,
     fill_gaussian_table,
+    gaussian_pair_scores,
     weighted_scatter,
 )
 from skbidag.scores._validation import check_continuous
@@ -65,4 +66,12 @@ class GaussianBIC:
             self.correlation, self.floor, self.constants(node, sizes),
             np.full(len(sizes), 0.5 * self.n_rows), 0.0, log_odds, node, candidates,
             outsiders, base_column, out,
+        )  # fmt: skip
+
+    def pair_scores(self, log_odds, node, parents):
+        """Scores of `node` with `parents` and every pair of other variables."""
+        sizes = np.arange(len(parents) + 3)
+        return gaussian_pair_scores(
+            self.correlation, self.floor, self.constants(node, sizes),
+            np.full(len(sizes), 0.5 * self.n_rows), 0.0, log_odds, node, parents,
         )  # fmt: skip

@@ -9,9 +9,11 @@ from skbidag._core._gaussian import fill_table
 def weighted_scatter(X, weights):
     """Sum of weights, weighted mean, and scatter matrix about the mean."""
     total = weights.sum()
-    mean = weights @ X / total
-    centered = X - mean
-    return total, mean, (centered * weights[:, None]).T @ centered
+    # the caller looks for columns whose squares overflow, and can name them
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = weights @ X / total
+        centered = X - mean
+        return total, mean, (centered * weights[:, None]).T @ centered
 
 
 def conditional_variance(matrix, node, parents, floor):
@@ -26,14 +28,15 @@ def conditional_variance(matrix, node, parents, floor):
     for k in range(len(parents)):
         pivot = max(block[k, k], floor[columns[k]])
         log_det += np.log(pivot)
-        block[k + 1 :, k + 1 :] -= (
-            np.outer(block[k + 1 :, k], block[k, k + 1 :]) / pivot
+        # divided first: a product of large covariances may overflow
+        block[k + 1 :, k + 1 :] -= np.outer(
+            block[k + 1 :, k] / pivot, block[k, k + 1 :]
         )
     return max(block[-1, -1], floor[node]), log_det
 
 
 def least_residual_share(matrix):
-    """The column best explained by the others, and the share of it that is not.
+    """Find the column best explained by the others, and the share that is not.
 
     Returns
     -------
@@ -47,7 +50,7 @@ def least_residual_share(matrix):
     try:
         factor = np.linalg.cholesky(scaled)
     except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(scaled)
+        _, vectors = np.linalg.eigh(scaled)
         return int(np.argmax(np.abs(vectors[:, 0]))), 0.0
     inverse = solve_triangular(factor, np.eye(len(scaled)), lower=True)
     shares = 1.0 / (inverse**2).sum(axis=0)
@@ -97,3 +100,74 @@ def fill_gaussian_table(
     if table is not out:
         out[:, outsiders] = table[:, outsiders]
         out[:, base_column] = table[:, base]
+
+
+def residual_scatter(matrix, node, parents, floor):
+    """Schur complement of `parents` in the whole matrix; ln det of their block."""
+    residual = matrix.copy()
+    log_det = 0.0
+    for parent in parents:
+        pivot = max(residual[parent, parent], floor[parent])
+        log_det += np.log(pivot)
+        residual -= np.outer(residual[:, parent], residual[parent]) / pivot
+    return residual, log_det
+
+
+def gaussian_pair_scores(
+    matrix, floor, offset, slope, det_weight, log_odds, node, parents
+):
+    """Scores of `node` with `parents` and every pair of other variables."""
+    size = len(parents)
+    others = np.setdiff1d(np.arange(len(matrix)), [*parents, node])
+    residual, log_det = residual_scatter(matrix, node, parents, floor)
+    block = residual[np.ix_(others, others)]
+    covariance = residual[node, others]
+    spread = np.maximum(np.diag(block), floor[others])
+    # variance of k given j (and the parents), and covariance of node and k given j
+    given = np.maximum(spread - block**2 / spread[:, None], floor[others])
+    partial = covariance - covariance[:, None] * block / spread[:, None]
+    variance = residual[node, node] - (covariance**2 / spread)[:, None]
+    variance = np.maximum(variance - partial**2 / given, floor[node])
+    scores = np.full(matrix.shape, -np.inf)
+    pairs = (
+        offset[size + 2]
+        - slope[size + 2] * np.log(variance)
+        - det_weight * (log_det + np.log(given) + np.log(spread)[:, None])
+        + log_odds[list(parents)].sum()
+        + log_odds[others]
+        + log_odds[others][:, None]
+    )
+    np.fill_diagonal(pairs, -np.inf)
+    scores[np.ix_(others, others)] = pairs
+    return scores
+
+
+def gaussian_addition_scores(
+    matrix, floor, offset, slope, det_weight, log_odds, node, parents
+):
+    """Scores of `node` with `parents` and each other variable."""
+    size = len(parents)
+    parents = np.asarray(parents, dtype=np.intp)
+    # rows of the child and of the parents still to be swept, and the diagonal
+    rows = matrix[np.append(node, parents)]
+    spread = np.diag(matrix).copy()
+    log_det = 0.0
+    for k, parent in enumerate(parents):
+        pivot = max(rows[k + 1, parent], floor[parent])
+        log_det += np.log(pivot)
+        sweep = rows[k + 1] / pivot
+        spread -= sweep * rows[k + 1]
+        # a row of a parent already swept becomes zero and stays so
+        rows = rows - rows[:, parent][:, None] * sweep
+    spread = np.maximum(spread, floor)
+    variance = max(rows[0, node], floor[node]) - rows[0] ** 2 / spread
+    scores = (
+        offset[size + 1]
+        - slope[size + 1] * np.log(np.maximum(variance, floor[node]))
+        - det_weight * (log_det + np.log(spread))
+        + log_odds[parents].sum()
+        + log_odds
+    )
+    scores[parents] = -np.inf
+    scores[node] = -np.inf
+    return scores

@@ -21,8 +21,6 @@ def check_weights(sample_weight, n_samples):
     if sample_weight is None:
         return np.ones(n_samples)
     weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_samples, weights)
     if weights.shape != (n_samples,):
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), got {weights.shape}."

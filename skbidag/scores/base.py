@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skbidag._sklearn import _check_feature_names, _check_n_features
+from skbidag._sklearn import _check_feature_names, _check_n_features, _num_samples
 
 
 class BaseScore(ABC, BaseEstimator):
@@ -29,6 +29,9 @@ class BaseScore(ABC, BaseEstimator):
     n_features_in_ : int
         Number of variables seen during ``fit``.
     """
+
+    #: About how long one entry of a table takes, in seconds; searches plan with it.
+    entry_seconds = 1e-4
 
     @abstractmethod
     def _fit(self, X, sample_weight):
@@ -57,6 +60,8 @@ class BaseScore(ABC, BaseEstimator):
         self : object
             The fitted score.
         """
+        if _num_samples(X) == 0:
+            raise ValueError("X has no rows: 0 sample(s) where at least 1 is needed.")
         _check_feature_names(self, X, reset=True)
         _check_n_features(self, X, reset=True)
         self._fit(X, sample_weight)
@@ -83,6 +88,16 @@ class BaseScore(ABC, BaseEstimator):
             The child's term in the log score of a DAG.
         """
         parents = np.sort(np.asarray(parents, dtype=np.intp).reshape(-1))
+        family = np.append(parents, node)
+        if (
+            family.min() < 0
+            or family.max() >= self.n_features_in_
+            or len(np.unique(family)) < len(family)
+        ):
+            raise ValueError(
+                f"parents must be different columns other than node {node}, "
+                f"got {parents.tolist()}."
+            )
         log_prior = self.log_prior_odds_[parents, node].sum()
         return float(self.log_marginal_likelihood(node, parents) + log_prior)
 
@@ -125,10 +140,101 @@ class BaseScore(ABC, BaseEstimator):
             are left alone.
         """
         for mask in range(len(out)):
-            subset = [c for k, c in enumerate(candidates) if mask >> k & 1]
-            out[mask, base_column] = self.local_score(node, subset)
+            subset = [int(c) for k, c in enumerate(candidates) if mask >> k & 1]
+            out[mask, base_column] = self._finite_score(node, subset)
             for outsider in outsiders:
-                out[mask, outsider] = self.local_score(node, [*subset, outsider])
+                parents = [*subset, int(outsider)]
+                out[mask, outsider] = self._finite_score(node, parents)
+
+    def _finite_score(self, node, parents):
+        """Give the local score; sums over a table cannot hold an infinite one."""
+        log_score = self.local_score(node, parents)
+        if not np.isfinite(log_score):
+            raise ValueError(
+                f"The score of node {self._column_name(node)} with parents {parents} "
+                f"is {log_score}; scores must be finite."
+            )
+        return log_score
+
+    def addition_scores(self, node, parents):
+        """Scores of `node` with one more parent, for each variable in turn.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_scores : ndarray of shape (n_features,)
+            Entry j is the score of `parents` and j; -inf for the node itself and
+            for those that are parents already.
+        """
+        n = self.n_features_in_
+        parents = np.asarray(parents, dtype=np.intp)
+        outsiders = np.setdiff1d(np.arange(n), [*parents, node])
+        table = np.full((1 << len(parents), n), -np.inf)
+        self.fill_table(node, parents, outsiders, node, table)
+        table[-1, node] = -np.inf
+        return table[-1]
+
+    def select_parents(self, node, allowed, max_size, kept=(), stop=True):
+        """Forward selection: add the best parent until none raises the score.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        allowed : ndarray of int
+            Variables to choose from.
+        max_size : int
+            The most parents to select, `kept` included.
+        kept : sequence of int, default=()
+            Parents that are in from the start.
+        stop : bool, default=True
+            Whether to stop when no addition raises the score. If False, go on to
+            `max_size`.
+
+        Returns
+        -------
+        parents : list of int
+            `kept`, then the selected ones in the order of their selection.
+        """
+        parents = [int(parent) for parent in kept]
+        best = self.local_score(node, parents)
+        may_add = np.zeros(self.n_features_in_, dtype=bool)
+        may_add[allowed] = True
+        while len(parents) < max_size:
+            may_add[parents] = False
+            scores = np.where(may_add, self.addition_scores(node, parents), -np.inf)
+            parent = int(np.argmax(scores))
+            if scores[parent] == -np.inf or (stop and scores[parent] <= best):
+                break
+            parents.append(parent)
+            best = scores[parent]
+        return parents
+
+    def pair_scores(self, node, parents):
+        """Scores of `node` with two more parents, for each pair of variables.
+
+        Searches use it to find parents that pay off only together.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_scores : ndarray of shape (n_features, n_features) or None
+            Entry [j, k] is the score of `parents`, j and k; -inf where that is not
+            two more parents. None where it would take too long to compute.
+        """
+        return None
 
     def _column_name(self, column):
         """Name of a column, for messages."""

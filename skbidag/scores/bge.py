@@ -9,12 +9,14 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
-from skbidag._sklearn import Interval, _check_n_features
+from skbidag._sklearn import Interval, _check_feature_names, _check_n_features
 from skbidag.scores._linear_gaussian import (
     conditional_variance,
     fill_gaussian_table,
+    gaussian_addition_scores,
+    gaussian_pair_scores,
     least_residual_share,
     weighted_scatter,
 )
@@ -22,9 +24,10 @@ from skbidag.scores._validation import check_continuous
 from skbidag.scores._weights import check_weights
 from skbidag.scores.base import BaseScore
 
-# Below this share of a column's scatter, what the other columns leave unexplained
-# is mostly rounding, and so would be the score.
-SMALLEST_RESIDUAL_SHARE = 1e-11
+# The smallest share of a column's scatter that the other columns may leave
+# unexplained, per observation. Rounding puts an error of about 2e-16 / share into
+# ln v, and N / 2 times that into a score: this keeps it to thousandths of a nat.
+RESIDUAL_SHARE_PER_ROW = 1e-13
 
 
 class BGe(BaseScore):
@@ -82,6 +85,8 @@ class BGe(BaseScore):
         "edge_penalty": [Interval(Real, 0, None, closed="neither")],
     }
 
+    entry_seconds = 1e-8
+
     def __init__(self, alpha_mu=1.0, alpha_w=None, edge_penalty=1.0):
         self.alpha_mu = alpha_mu
         self.alpha_w = alpha_w
@@ -97,24 +102,27 @@ class BGe(BaseScore):
         if not self._alpha_w > n + 1:
             raise ValueError(
                 f"alpha_w must be greater than n_features + 1 = {n + 1}, "
-                f"got {self.alpha_w}."
+                f"got {self._alpha_w}."
             )
         self._prior_scale = alpha_mu * (self._alpha_w - n - 1) / (alpha_mu + 1)
 
         total, mean, scatter = weighted_scatter(X, weights)
         self.n_effective_ = float(total)
         self.posterior_mean_ = total * mean / (alpha_mu + total)
-        scatter += alpha_mu * total / (alpha_mu + total) * np.outer(mean, mean)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter += alpha_mu * total / (alpha_mu + total) * np.outer(mean, mean)
         scatter[np.diag_indices(n)] += self._prior_scale
-        if not np.isfinite(scatter).all():
-            column = int(np.argmin(np.isfinite(scatter).all(axis=0)))
+        # where a diagonal entry is finite, so are its row's entries with others
+        finite = np.isfinite(np.diag(scatter))
+        if not finite.all():
+            column = int(np.argmin(finite))
             raise ValueError(
                 f"Column {self._column_name(column)} has values too large to square; "
                 "rescale it."
             )
         self.scatter_ = scatter
         column, share = least_residual_share(scatter)
-        if share < SMALLEST_RESIDUAL_SHARE:
+        if share < RESIDUAL_SHARE_PER_ROW * max(total, 100.0):
             raise ValueError(
                 f"Column {self._column_name(column)} is a linear combination of other "
                 "columns, to rounding at the scale of the data; drop it, or "
@@ -165,6 +173,20 @@ class BGe(BaseScore):
             out,
         )  # fmt: skip
 
+    def addition_scores(self, node, parents):  # noqa: D102
+        return gaussian_addition_scores(
+            self.scatter_, self._floor, self._offset, self._slope, 0.5,
+            self.log_prior_odds_[:, node], node, parents,
+        )  # fmt: skip
+
+    def pair_scores(self, node, parents):  # noqa: D102
+        if len(parents) + 2 > self.n_features_in_ - 1:
+            return None
+        return gaussian_pair_scores(
+            self.scatter_, self._floor, self._offset, self._slope, 0.5,
+            self.log_prior_odds_[:, node], node, parents,
+        )  # fmt: skip
+
     def regression(self, node, parents):
         """Linear regression of `node` on its parents at the posterior mean.
 
@@ -193,7 +215,7 @@ class BGe(BaseScore):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            New rows. Only the columns of the child and its parents are looked at.
+            New rows.
         node : int
             The child.
         parents : sequence of int
@@ -251,19 +273,37 @@ class BGe(BaseScore):
     def _posterior_df(self):
         return self._alpha_w + self.n_effective_ - self.n_features_in_
 
+    def check_rows(self, X):
+        """Validate new rows.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        X : ndarray of float64
+            The rows, finite.
+        """
+        # an estimator may hand over an array that has lost its names
+        if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            _check_feature_names(self, X, reset=False)
+        X = check_continuous(X, self._column_name)
+        _check_n_features(self, X, reset=False)
+        return X
+
     def _check_columns(self, X, node, parents):
         """Validate the columns of the parents and, last, the child."""
-        X = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
-        _check_n_features(self, X, reset=False)
         parents = np.asarray(parents, dtype=np.intp)
         columns = parents if node is None else np.append(parents, node)
-        X = X[:, columns]
         # Quick for the many calls on good data: a finite sum has finite terms.
-        with np.errstate(over="ignore"):
-            finite = np.isfinite(X.sum())
-        if not finite:
-            X = check_continuous(X, lambda k: self._column_name(columns[k]))
-        return X, parents
+        if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2:
+            _check_n_features(self, X, reset=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if len(X) and np.isfinite(X[:, columns].sum()):
+                    return X[:, columns], parents
+        return self.check_rows(X)[:, columns], parents
 
     def _regress(self, node, parents):
         """Coefficients, what is left of T_ii, and the inverse of T_PP's factor."""

@@ -153,6 +153,11 @@ class BIC(DiscreteScore):
                 cost=self._cost(node),
             )
 
+    def pair_scores(self, node, parents):  # noqa: D102
+        if self.kind_ == "discrete":
+            return super().pair_scores(node, parents)
+        return self._gaussian.pair_scores(self.log_prior_odds_[:, node], node, parents)
+
     def _cost(self, node):
         """Half ln N for each of the child's free probabilities in a configuration."""
         return 0.5 * np.log(self.counts_.sum()) * (self.n_levels_[node] - 1)

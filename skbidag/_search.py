@@ -1,0 +1,432 @@
+"""Searching for the best DAG: over orders, and over search spaces.
+
+The search alternates (Kuipers, Suter & Moffa 2022, section 3): find the best DAG in
+the present space, in which every node may take one parent from outside; let what
+that DAG adds into the space; until neither the space nor the best score changes.
+
+One extra parent at a time misses parents that pay off only together, and PC misses
+many edges to begin with (half of them with strong effects and 20 variables). What
+gets around that; `docs/architecture.rst` has the measurements:
+
+- with few variables the space is everything from the start;
+- the first space holds, beside PC's neighbors, the parents that forward selection
+  by the score itself picks for each node from all variables: that is the node's
+  Markov blanket, which its parents are in;
+- what an expansion found stays in the space as long as there is room, and where
+  there is none the strongest stay;
+- when the best DAG adds nothing, pairs of new parents that raise a node's score
+  together come in; then each set is filled up with what is strongest beside the
+  node's parents, as far as that costs little.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from skbidag._chains import bit_generator
+from skbidag._core._order import OrderChain
+from skbidag._core._tables import TableViews
+from skbidag._parallel import run_parallel
+from skbidag._search_space import SearchSpace, make_space
+from skbidag._tables import build_tables
+from skbidag.graphs import descendants, to_cpdag
+
+# A gain in log score that is more than rounding.
+LEAST_GAIN = 1e-7
+# Nodes that a kick displaces before the next climb.
+KICK_SIZE = 3
+# Draws of the short chain behind expansion by posterior probability.
+POSTERIOR_DRAWS = 200
+# Seconds that the tables of a widened space may take.
+WIDE_SECONDS = 0.05
+
+EXPANSION_FIELDS = [
+    ("log_score", float),
+    ("n_edges", int),
+    ("n_permitted", int),
+    ("largest_set", int),
+    ("seconds", float),
+]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best DAG found, the space it was found in, and how it went."""
+
+    adjacency: np.ndarray
+    log_score: float
+    space: SearchSpace
+    expansions: np.ndarray
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search; see IterativeSearchStructure."""
+
+    engine: str
+    merge: str
+    extended: bool
+    max_parents: int
+    soft_limit: int
+    wide_limit: int
+    max_expansions: int
+    n_iter: int
+    threshold: float | None = None
+    n_jobs: int | None = None
+    memory_limit: float | None = None
+
+
+def wide_limit(score, n_features, max_parents):
+    """Size of permissible sets whose tables can be built in `WIDE_SECONDS`."""
+    entries = WIDE_SECONDS / score.entry_seconds
+    return int(np.clip(np.log2(entries / n_features**2), 0, max_parents))
+
+
+# --------------------------------------------------------------- over orders
+
+
+def best_dag_of_order(tables, order):
+    """The best DAG whose parents all stand to the right of their children."""
+    n = len(tables)
+    place = np.empty(n, dtype=np.intp)
+    place[order] = np.arange(n)
+    adjacency = np.zeros((n, n), dtype=bool)
+    for table in tables:
+        after = place > place[table.node]
+        bits = after[table.candidates] << np.arange(table.n_candidates)
+        outsiders = table.outsiders[after[table.outsiders]]
+        parents, _ = table.best_parents(int(bits.sum()), outsiders)
+        adjacency[parents, table.node] = True
+    return adjacency
+
+
+def random_order(generator, adjacency):
+    """A random order, parents to the right, in which the edges of a DAG hold."""
+    left = np.ones(len(adjacency), dtype=bool)
+    n_children = adjacency.sum(axis=1)
+    order = []
+    for _ in range(len(adjacency)):
+        # whose children are all placed may come next
+        node = generator.choice(np.flatnonzero(left & (n_children == 0)))
+        order.append(node)
+        left[node] = False
+        n_children -= adjacency[:, node]
+    return np.array(order, dtype=np.intp)
+
+
+def search_orders(tables, order, stream, options):
+    """Search for the order whose best DAG scores best.
+
+    Parameters
+    ----------
+    tables : list of NodeTable
+        With maxima.
+    order : ndarray of shape (n,)
+        Where to start.
+    stream : numpy.random.BitGenerator
+        Random numbers.
+    options : SearchOptions
+        Which engine, and for how long.
+
+    Returns
+    -------
+    order : ndarray of shape (n,)
+        The best order seen.
+    log_score : float
+        The score of its best DAG.
+    """
+    n = len(tables)
+    chain = OrderChain(
+        TableViews(tables), stream, order, np.array([6, n, 1]) / (n + 7), maximize=True
+    )
+    ENGINES[options.engine](chain, n, options.n_iter)
+    return chain.best_order, chain.best_log_score
+
+
+def climb_and_kick(chain, n, n_iter):
+    """Iterated local search: climb, displace a few nodes, climb again.
+
+    A climb relocates nodes to their best places until none can be bettered; a
+    worse local optimum is taken back.
+    """
+    best, order = chain.climb(), chain.order
+    # a climb looks at n or more relocations, each worth n steps
+    for _ in range(max(20, n_iter // n**2)):
+        chain.kick(KICK_SIZE)
+        value = chain.climb()
+        if value < best - LEAST_GAIN:
+            chain.set_order(order)
+        else:
+            best, order = value, chain.order
+
+
+def climb_from_random_orders(chain, n, n_iter):
+    """Greedy search by relocations from random starts."""
+    chain.climb()
+    for _ in range(max(5, n_iter // (5 * n**2))):
+        chain.kick(2 * n)
+        chain.climb()
+
+
+def climb_by_transpositions(chain, n, n_iter):
+    """Greedy search by exchanges of neighbors from random starts."""
+    chain.climb_by_transpositions()
+    for _ in range(max(5, n_iter // (5 * n))):
+        chain.kick(2 * n)
+        chain.climb_by_transpositions()
+
+
+def tempered_mcmc(chain, n, n_iter):
+    """Order MCMC at a power of the score tuned so that about 1/n of moves change.
+
+    At the end the best order is climbed from.
+    """
+    target = 1.0 / n
+    block = max(100, n_iter // 200)
+    before = np.zeros(2, dtype=np.int64)
+    for _ in range(200):
+        chain.run(block)
+        now = np.array([chain.accepted_moves.sum(), chain.proposed_moves.sum()])
+        accepted, proposed = now - before
+        before = now
+        chain.power *= np.exp(np.clip(accepted / proposed - target, -0.1, 0.1) * 5)
+    chain.set_order(chain.best_order)
+    chain.climb()
+
+
+def simulated_annealing(chain, n, n_iter):
+    """Order MCMC at a growing power of the score."""
+    block = max(100, n_iter // 200)
+    for power in np.geomspace(0.05, 20.0, 200):
+        chain.power = power
+        chain.run(block)
+    chain.set_order(chain.best_order)
+    chain.climb()
+
+
+ENGINES = {
+    "annealing": simulated_annealing,
+    "greedy": climb_from_random_orders,
+    "kicks": climb_and_kick,
+    "mcmc": tempered_mcmc,
+    "transpositions": climb_by_transpositions,
+}
+
+
+# --------------------------------------------------------------- over spaces
+
+
+def fits_whole(constraints, max_parents):
+    """Whether every node may have all others, forbidden ones aside, as candidates."""
+    return (~constraints.forbidden).sum(axis=0).max() <= max_parents
+
+
+def add_selected_parents(permitted, problem, soft_limit):
+    """Let in what forward selection by the score picks for each node."""
+    permitted = permitted.copy()
+    for node in range(len(permitted)):
+        allowed = np.flatnonzero(~problem.constraints.forbidden[:, node])
+        room = soft_limit - permitted[:, node].sum()
+        selected = problem.score.select_parents(
+            node, allowed, soft_limit,
+            kept=np.flatnonzero(problem.constraints.required[:, node]),
+        )  # fmt: skip
+        new = [parent for parent in selected if not permitted[parent, node]]
+        permitted[new[: max(0, room)], node] = True
+    return permitted
+
+
+def paying_pairs(adjacency, problem):
+    """For each node, the pair of new parents that raises its score most, if any.
+
+    Descendants are left out: those parents would make a cycle.
+    """
+    pairs = np.zeros_like(adjacency)
+    for node in range(len(adjacency)):
+        parents = np.flatnonzero(adjacency[:, node])
+        scores = problem.score.pair_scores(node, parents)
+        if scores is None:
+            return pairs
+        barred = problem.constraints.forbidden[:, node].copy()
+        barred[descendants(adjacency, node)] = True
+        scores[barred] = -np.inf
+        scores[:, barred] = -np.inf
+        first, second = np.unravel_index(np.argmax(scores), scores.shape)
+        gain = scores[first, second] - problem.score.local_score(node, parents)
+        if gain > LEAST_GAIN:
+            pairs[[first, second], node] = True
+    return pairs
+
+
+def widen(permitted, adjacency, problem, size):
+    """Fill up each node's set to `size` with what is strongest beside its parents."""
+    permitted = permitted.copy()
+    for node in range(len(permitted)):
+        room = size - permitted[:, node].sum()
+        if room <= 0:
+            continue
+        parents = np.flatnonzero(adjacency[:, node])
+        others = ~permitted[:, node] & ~problem.constraints.forbidden[:, node]
+        selected = problem.score.select_parents(
+            node, np.flatnonzero(others), len(parents) + room, kept=parents, stop=False
+        )
+        permitted[selected, node] = True
+    return permitted
+
+
+def merge_graph(permitted, adjacency, merge, max_parents):
+    """Let a DAG into a space.
+
+    Per node, the neighbors in the DAG's skeleton come in; if that is too many,
+    those the CPDAG permits as parents; then the DAG's own parents; if even these
+    do not fit, the node keeps what it had.
+
+    Parameters
+    ----------
+    permitted : ndarray of bool, shape (n_features, n_features)
+        The space.
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The DAG.
+    merge : {"skeleton", "cpdag", "dag"}
+        What to begin with.
+    max_parents : int or ndarray of int
+        The largest set of each node.
+
+    Returns
+    -------
+    permitted : ndarray of bool, shape (n_features, n_features)
+        The larger space.
+    """
+    choices = [adjacency]
+    if merge != "dag":
+        choices.insert(0, to_cpdag(adjacency))
+    if merge == "skeleton":
+        choices.insert(0, adjacency | adjacency.T)
+    result = permitted.copy()
+    waiting = np.ones(len(permitted), dtype=bool)
+    for graph in choices:
+        larger = permitted | graph
+        fits = waiting & (larger.sum(axis=0) <= max_parents)
+        result[:, fits] = larger[:, fits]
+        waiting &= ~fits
+    return result
+
+
+def expand(permitted, adjacency, problem, options):
+    """Let a DAG, and what else looks promising beside it, into a space.
+
+    Pairs of parents come in only once the DAG alone adds nothing, and a general
+    widening only once there are no such pairs either: most searches end before.
+    """
+    larger = merge_graph(permitted, adjacency, options.merge, options.max_parents)
+    for node in np.flatnonzero((adjacency & ~larger).any(axis=0)):
+        # no room: keep the DAG's parents, and what is strongest beside them
+        kept = problem.score.select_parents(
+            node, np.flatnonzero(larger[:, node]), options.max_parents,
+            kept=np.flatnonzero(adjacency[:, node]), stop=False,
+        )  # fmt: skip
+        larger[:, node] = False
+        larger[kept, node] = True
+    if np.array_equal(larger, permitted):
+        pairs = paying_pairs(adjacency, problem)
+        larger = merge_graph(larger, pairs, "dag", options.max_parents)
+    if np.array_equal(larger, permitted):
+        larger = widen(larger, adjacency, problem, options.wide_limit)
+    return larger
+
+
+def probable_edges(tables, order, stream, n_iter, threshold):
+    """Edges whose probability, by a short order chain, exceeds a threshold."""
+    for table in tables:
+        table.add_sums()
+    n = len(tables)
+    chain = OrderChain(TableViews(tables), stream, order, np.array([6, n, 1]) / (n + 7))
+    packed = np.zeros((n, -(-n // 8)), dtype=np.uint8)
+    counts = np.zeros((n, n))
+    chain.run(n_iter // 5)
+    for _ in range(POSTERIOR_DRAWS):
+        chain.run(max(1, n_iter // POSTERIOR_DRAWS))
+        chain.draw_dag(packed)
+        counts += np.unpackbits(packed, axis=-1, count=n)
+    return counts > threshold * POSTERIOR_DRAWS
+
+
+def iterate_space(problem, permitted, options, entropy, restart=0):
+    """Search, expand the space, and search again until nothing changes.
+
+    Parameters
+    ----------
+    problem : Problem
+        Score and constraints.
+    permitted : ndarray of bool, shape (n_features, n_features)
+        The space to start from.
+    options : SearchOptions
+        How to search.
+    entropy : tuple of int
+        Seed.
+    restart : int, default=0
+        Which of several independent searches this is.
+
+    Returns
+    -------
+    result : SearchResult
+        The best DAG ever seen, and the last space.
+    """
+    stream = bit_generator(entropy, 2, restart)
+    order = random_order(np.random.Generator(stream), problem.constraints.required)
+    best, log_score = None, -np.inf
+    tables, history = None, []
+    while True:
+        began = time.perf_counter()
+        space = make_space(permitted, problem.constraints, extended=options.extended)
+        tables = build_tables(
+            problem.score, space, maxima=True, previous=tables,
+            n_jobs=options.n_jobs, memory_limit=options.memory_limit,
+            names=problem.names,
+        )  # fmt: skip
+        order, value = search_orders(tables, order, stream, options)
+        found = best_dag_of_order(tables, order)
+        improved = value > log_score + LEAST_GAIN
+        if improved:
+            best, log_score = found, value
+        larger = permitted
+        if space.extended:
+            larger = expand(permitted, found, problem, options)
+            if options.threshold is not None:
+                probable = probable_edges(
+                    tables, order, stream, options.n_iter, options.threshold
+                )
+                larger = merge_graph(larger, probable, "dag", options.max_parents)
+        history.append(
+            (
+                value, found.sum(), permitted.sum(), permitted.sum(axis=0).max(),
+                time.perf_counter() - began,
+            )
+        )  # fmt: skip
+        unchanged = np.array_equal(larger, permitted)
+        if unchanged and (not improved or not space.extended):
+            break
+        if len(history) > options.max_expansions:
+            break
+        permitted = larger
+    return SearchResult(
+        best, float(log_score), space, np.array(history, dtype=EXPANSION_FIELDS)
+    )
+
+
+def search_structure(problem, start, options, entropy, n_restarts, n_jobs):
+    """Search from several starts, on the space that `start()` gives; the best result.
+
+    With few variables the space is everything: then every DAG is in reach, and the
+    tables take less time than PC's tests and the expansions they save.
+    """
+    if fits_whole(problem.constraints, options.max_parents):
+        permitted = ~problem.constraints.forbidden
+    else:
+        permitted = add_selected_parents(start(), problem, options.soft_limit)
+    jobs = [
+        (problem, permitted, options, entropy, restart) for restart in range(n_restarts)
+    ]
+    results = run_parallel(iterate_space, jobs, n_jobs)
+    return max(results, key=lambda result: result.log_score)
