@@ -30,6 +30,9 @@ MISSING = -2
 # once. From there on, summing out one variable after the other is faster.
 MAX_ENUMERATED = 1024
 
+# Entries of the largest table of a family's probabilities that is kept
+MAX_LOOK_UP = 1 << 14
+
 # Entries of the largest table for summing out a variable
 MAX_TABLE = 1 << 20
 
@@ -63,12 +66,13 @@ def log_density(score, samples, X):
     array([ -2.8, -93.2])
     """
     _require(score, "log_predictive", "predictive density")
+    families = _Families(samples)
     if _is_discrete(score):
-        X, local = score.encode(X), score.log_predictive_codes
+        X = np.asfortranarray(score.encode(X))
+        local = partial(_log_local, score, families)
     else:
         X = _check_rows(score, X)
-        local = score.log_predictive
-    families = _Families(samples)
+        local = partial(_log_predictive, score, families)
     everything = np.ones(len(families.node), dtype=bool)
     selection, used, (shares,) = families.select(everything, families.counts[None])
     result = np.empty(_num_samples(X))
@@ -76,7 +80,7 @@ def log_density(score, samples, X):
         part = _safe_indexing(X, rows)
         densities = np.empty((len(used), rows.stop - rows.start))
         for density, family in zip(densities, used, strict=True):
-            density[:] = local(part, families.node[family], families.parents[family])
+            density[:] = local(part, family)
         result[rows] = _log_mean_exp(selection @ densities, shares)
     return result
 
@@ -225,6 +229,8 @@ class _Families:
         The families of each distinct DAG.
     counts : ndarray of shape (n_distinct_dags,)
         How often it was sampled.
+    tables : dict
+        A score's log probabilities of families, kept for looking up.
     """
 
     def __init__(self, samples):
@@ -236,6 +242,7 @@ class _Families:
         distinct, place = _unique_rows((membership + first[:, None]).T)
         self.of_dag = distinct.T
         self.counts = np.bincount(place).astype(float)
+        self.tables = {}
         self.links = lru_cache(max(1, SLICE_BYTES // distinct.size))(self._links)
 
     @cached_property
@@ -339,6 +346,10 @@ def _log_mean_exp(values, shares):
         return peak + np.log(shares @ values)
 
 
+def _log_predictive(score, families, X, family):
+    return score.log_predictive(X, families.node[family], families.parents[family])
+
+
 def _row_slices(n_rows, height):
     """Slices of rows such that `height` numbers for each take little memory."""
     return gen_batches(n_rows, max(1, SLICE_BYTES // (8 * max(1, height))))
@@ -357,7 +368,9 @@ def _require(score, method, what):
 
 
 def _check_rows(score, X):
-    """Check the number of columns; what is in them is for the score to judge."""
+    """Let the score check the rows if it can, or else check how many columns."""
+    if hasattr(score, "check_rows"):
+        return score.check_rows(X)
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     _check_n_features(score, X, reset=False)
@@ -557,9 +570,7 @@ def _enumerate(score, families, codes, free, selection, used):
     completed = _complete(score, codes, free)
     terms = np.empty((len(used), len(completed)))
     for term, family in zip(terms, used, strict=True):
-        term[:] = score.log_predictive_codes(
-            completed, families.node[family], families.parents[family]
-        )
+        term[:] = _log_local(score, families, completed, family)
     levels = score.n_levels_[free]
     joint = (selection @ terms).reshape(selection.shape[0], -1, len(codes))
     joint -= joint.max(axis=1, keepdims=True)
@@ -577,11 +588,10 @@ def _eliminate(score, families, codes, free, selection, used):
     factors = []
     for family in used:
         has = families.has[family, free]
-        log_factor = score.log_predictive_codes(
-            _complete(score, codes, free[has]),
-            families.node[family],
-            families.parents[family],
-        ).reshape(*np.where(has, score.n_levels_[free], 1), len(codes))
+        completed = _complete(score, codes, free[has])
+        log_factor = _log_local(score, families, completed, family).reshape(
+            *np.where(has, score.n_levels_[free], 1), len(codes)
+        )
         factors.append(np.exp(log_factor - _peak(log_factor)))
     result = np.empty((selection.shape[0], score.n_levels_[free[0]], len(codes)))
     for dag, of_level in enumerate(result):
@@ -619,6 +629,25 @@ def _sum_out(factors, score, free):
             total /= _peak(total)
             factors.append(total)
     return factors
+
+
+def _log_local(score, families, codes, family):
+    """Log probabilities of a family's child given its parents, row by row."""
+    node, parents = families.node[family], families.parents[family]
+    members = np.append(parents, node)
+    # Codes begin at -1, for a level that fit has not seen.
+    radix = score.n_levels_[members] + 1
+    if radix.prod(dtype=float) > MAX_LOOK_UP:
+        return score.log_predictive_codes(codes, node, parents)
+    if family not in families.tables:
+        cells = np.zeros((radix.prod(), codes.shape[1]), dtype=np.int32)
+        cells[:, members] = np.indices(radix).reshape(len(radix), -1).T - 1
+        families.tables[family] = score.log_predictive_codes(cells, node, parents)
+    strides = np.append(radix[1:], 1)[::-1].cumprod()[::-1]
+    place = np.full(len(codes), strides.sum())
+    for member, stride in zip(members, strides, strict=True):
+        place += codes[:, member] * stride
+    return families.tables[family][place]
 
 
 def _peak(factor):

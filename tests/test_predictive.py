@@ -214,6 +214,16 @@ def test_probabilities_do_not_depend_on_slices(categorical, with_holes, monkeypa
     np.testing.assert_allclose(in_slices, whole, rtol=1e-12)
 
 
+def test_looking_up_is_computing(categorical, with_holes, monkeypatch):
+    score, dags, X = categorical
+    looked_up = predict_probabilities(score, packed(dags), with_holes, 1)
+    density = log_density(score, packed(dags), X)
+    monkeypatch.setattr(_predictive, "MAX_LOOK_UP", 1)
+    computed = predict_probabilities(score, packed(dags), with_holes, 1)
+    np.testing.assert_allclose(looked_up, computed, rtol=1e-12)
+    np.testing.assert_allclose(density, log_density(score, packed(dags), X))
+
+
 def test_most_probable_category(categorical, with_holes):
     score, dags, _ = categorical
     got = predict(score, packed(dags), with_holes)

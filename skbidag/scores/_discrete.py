@@ -145,7 +145,7 @@ def _kernel_rows(codes, counts):
 
 
 def _configurations(columns, n_levels, n_rows):
-    """Number the configurations of columns of codes: equal ones get equal numbers.
+    """Give equal configurations of columns of codes equal numbers.
 
     Returns
     -------

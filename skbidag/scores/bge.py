@@ -9,7 +9,7 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from skbidag._sklearn import Interval, _check_feature_names, _check_n_features
 from skbidag.scores._linear_gaussian import (
@@ -215,7 +215,7 @@ class BGe(BaseScore):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            New rows. Only the columns of the child and its parents are looked at.
+            New rows.
         node : int
             The child.
         parents : sequence of int
@@ -273,22 +273,37 @@ class BGe(BaseScore):
     def _posterior_df(self):
         return self._alpha_w + self.n_effective_ - self.n_features_in_
 
-    def _check_columns(self, X, node, parents):
-        """Validate the columns of the parents and, last, the child."""
+    def check_rows(self, X):
+        """Validate new rows.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        X : ndarray of float64
+            The rows, finite.
+        """
         # an estimator may hand over an array that has lost its names
         if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
             _check_feature_names(self, X, reset=False)
-        X = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
+        X = check_continuous(X, self._column_name)
         _check_n_features(self, X, reset=False)
+        return X
+
+    def _check_columns(self, X, node, parents):
+        """Validate the columns of the parents and, last, the child."""
         parents = np.asarray(parents, dtype=np.intp)
         columns = parents if node is None else np.append(parents, node)
-        X = X[:, columns]
         # Quick for the many calls on good data: a finite sum has finite terms.
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(X.sum())
-        if not finite:
-            X = check_continuous(X, lambda k: self._column_name(columns[k]))
-        return X, parents
+        if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2:
+            _check_n_features(self, X, reset=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if len(X) and np.isfinite(X[:, columns].sum()):
+                    return X[:, columns], parents
+        return self.check_rows(X)[:, columns], parents
 
     def _regress(self, node, parents):
         """Coefficients, what is left of T_ii, and the inverse of T_PP's factor."""
