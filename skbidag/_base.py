@@ -168,6 +168,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         problem = self._pose(X, sample_weight)
         entropy = entropy_of(check_random_state(self.random_state))
         found = self._find(problem, entropy)
+        self.score_ = problem.score
         self._sample(problem, found, entropy, context)
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
@@ -275,7 +276,6 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             n_jobs=self.n_jobs,
         )
         observer.close_chains()
-        self.score_ = problem.score
         self._keep(found, tables, schedule, runs)
 
     def _keep(self, found, tables, schedule, runs):
