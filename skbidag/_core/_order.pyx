@@ -199,11 +199,12 @@ cdef class OrderChain:
     def restore(self, state):
         """Go on from a state that ``__getstate__`` gave."""
         self.set_order(state["order"])
-        self.best_order_[:] = state["best_order"]
+        self.best_order_ = np.array(state["best_order"], dtype=np.intp)
         self.best_log_score = state["best_log_score"]
         self.scan_node = state["scan_node"]
-        self.proposed[:] = state["proposed"]
-        self.accepted[:] = state["accepted"]
+        self.proposed = np.array(state["proposed"], dtype=np.int64)
+        self.accepted = np.array(state["accepted"], dtype=np.int64)
+        self.n_steps = state["proposed"].sum()
         self.bit_generator.state = state["bit_generator"]
 
     # ---------------------------------------------------------------- lookups
