@@ -655,3 +655,550 @@ def test_orders_that_are_none():
     for order in ([0, 1, 2], [0, 1, 2, 2], [1, 2, 3, 4]):
         with pytest.raises(ValueError, match="permutation"):
             chain.set_order(order)
+
+
+# ---------------------------------------------- seeds, processes, persistence
+
+QUICK = {"n_iter": 2000, "n_draws": 40, "n_chains": 3, "random_state": 0}
+
+
+def quick(**kwargs):
+    return OrderMCMCStructure(**{**QUICK, "search_space": "pc", **kwargs})
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_gaussian_network(150, 10, random_state=1).data
+
+
+def assert_same_results(model, other):
+    """Every learned attribute has the same bits."""
+    learned = {name for name in vars(model) if name.endswith("_")}
+    assert learned == {name for name in vars(other) if name.endswith("_")}
+    for name in learned:
+        one, two = getattr(model, name), getattr(other, name)
+        if name == "dag_samples_":
+            one, two = one.packed, two.packed
+        if name == "score_":
+            one, two = one.scatter_, two.scatter_
+        assert_array_equal(one, two, err_msg=name)
+
+
+@pytest.mark.parametrize("search_space", ["pc", "iterative"])
+def test_result_depends_on_the_seed_alone(data, search_space, monkeypatch):
+    model = quick(search_space=search_space).fit(data)
+    settings = {"search_space": search_space}
+    assert_same_results(quick(n_jobs=1, **settings).fit(data), model)
+    assert_same_results(quick(n_jobs=2, **settings).fit(data), model)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        assert_same_results(quick(**settings).fit(data), model)
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        assert_same_results(quick(**settings).fit(data), model)
+    # where a block ends changes nothing
+    for lookups in (1, 3210):
+        monkeypatch.setattr(_chains, "BLOCK_LOOKUPS", lookups)
+        assert_same_results(quick(**settings).fit(data), model)
+    # nor does the number of other chains change one
+    more = quick(n_chains=5, **settings).fit(data)
+    assert_array_equal(more.log_score_trace_[:3], model.log_score_trace_)
+
+
+def test_other_seeds_give_other_chains(data):
+    model = quick().fit(data)
+    assert (quick(random_state=1).fit(data).log_score_trace_
+            != model.log_score_trace_).any()  # fmt: skip
+    for chain, other in itertools.combinations(model.log_score_trace_, 2):
+        assert (chain != other).any()
+    states = [np.random.RandomState(5), np.random.RandomState(5)]
+    one, two = (quick(random_state=state).fit(data) for state in states)
+    assert_same_results(one, two)
+    # a RandomState moves on, as in scikit-learn
+    assert (one.fit(data).log_score_trace_ != two.log_score_trace_).any()
+    assert quick(random_state=None).fit(data).log_score_trace_.shape == (3, 40)
+
+
+def test_rounding_does_not_change_a_chain(data):
+    """Rows in another order, or repeated, give the scores other last bits."""
+    model = quick().fit(data)
+    turned = quick().fit(data[::-1])
+    assert_array_equal(turned.dag_samples_.packed, model.dag_samples_.packed)
+    weights = np.random.default_rng(0).integers(0, 3, size=len(data))
+    repeated = quick().fit(np.repeat(data, weights, axis=0))
+    weighted = quick().fit(data, sample_weight=weights)
+    assert_array_equal(repeated.dag_samples_.packed, weighted.dag_samples_.packed)
+    assert_allclose(repeated.log_score_trace_, weighted.log_score_trace_, rtol=1e-10)
+
+
+def test_clone_pickle_and_dump(data):
+    model = quick(score=BGe(alpha_mu=0.5), n_jobs=2).fit(data)
+    assert_same_results(pickle.loads(pickle.dumps(model)), model)
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    loaded = joblib.load(file)
+    assert_same_results(loaded, model)
+    assert_array_equal(loaded.score_samples(data), model.score_samples(data))
+    assert loaded.get_params()["score"].alpha_mu == 0.5
+    copy = clone(model)
+    assert not hasattr(copy, "adjacency_")
+    with pytest.raises(NotFittedError):
+        copy.edge_probabilities()
+    assert_same_results(copy.fit(data), model)
+
+
+def test_score_is_a_parameter_and_a_method(data):
+    model = quick(score=BGe(alpha_mu=0.5))
+    params = model.get_params()
+    assert params["score"].alpha_mu == params["score__alpha_mu"] == 0.5
+    assert "score__alpha_mu" not in model.get_params(deep=False)
+    assert model.set_params(score__alpha_mu=2.0).get_params()["score__alpha_mu"] == 2.0
+    assert "alpha_mu=2.0" in repr(model)
+    assert model.set_params(score="bic").get_params()["score"] == "bic"
+    model.set_params(score="bge").fit(data)
+    assert model.score(data) == pytest.approx(model.score_samples(data).mean())
+    assert callable(OrderMCMCStructure.score)
+    assert "predictive density" in OrderMCMCStructure.score.__doc__
+    search = GridSearchCV(
+        quick(score=BGe(), n_chains=1), {"score__alpha_mu": [0.01, 1.0]}, cv=2
+    )
+    search.fit(data)
+    assert search.best_score_ == max(search.cv_results_["mean_test_score"])
+
+
+def test_lists_and_column_major_arrays(data):
+    model = quick().fit(data)
+    assert_same_results(quick().fit(data.tolist()), model)
+    other = quick().fit(np.asfortranarray(data))  # sums of squares round otherwise
+    assert_array_equal(other.dag_samples_.packed, model.dag_samples_.packed)
+
+
+# ------------------------------------------------------ callbacks, interrupts
+
+
+class Recorder:
+    """A callback that remembers tasks, and may stop or break off a chain."""
+
+    def __init__(self, stop_after=None, error=None):
+        self.stop_after = stop_after
+        self.error = error
+        self.begun, self.ended, self.torn_down = [], [], 0
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        self.torn_down += 1
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun.append(context.task_name)
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended.append(context.task_name)
+        reached = self.ended.count("steps") == self.stop_after
+        if reached and self.error is not None:
+            raise self.error
+        return context.task_name == "steps" and reached
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_callbacks_see_every_task(data, n_jobs):
+    recorder = Recorder()
+    model = quick(n_jobs=n_jobs).set_callbacks(recorder)
+    model.fit(data)
+    for tasks in (recorder.begun, recorder.ended):
+        assert tasks.count("fit") == 1
+        assert tasks.count("chain") == 3
+        assert tasks.count("steps") == 3 * 100
+    assert recorder.begun[0] == recorder.ended[-1] == "fit"
+    assert recorder.torn_down == 1
+    assert_same_results(quick().fit(data), model)
+    model.fit(data)
+    assert recorder.torn_down == 2
+
+
+def test_callbacks_of_chains_in_other_processes(data):
+    """Their steps are not seen, but the chains' tasks begin and end."""
+    recorder = Recorder()
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        quick().set_callbacks(recorder).fit(data)
+    assert recorder.ended.count("chain") == recorder.begun.count("chain") == 3
+    assert recorder.ended[-1] == "fit"
+
+
+def test_progress_bar(data, capsys):
+    pytest.importorskip("rich")
+    from sklearn.callback import ProgressBar
+
+    model = quick().set_callbacks(ProgressBar()).fit(data)
+    assert "chain" in capsys.readouterr().out
+    assert_same_results(quick().fit(data), model)
+
+
+def test_a_callback_stops_a_chain(data, monkeypatch):
+    monkeypatch.setattr(_chains, "BLOCK_LOOKUPS", 1)  # blocks of a hundred steps
+    whole = quick().fit(data)
+    model = quick().set_callbacks(Recorder(stop_after=60)).fit(data)
+    # stopped in the first chain, at 60 % of the steps: a burn-in of 20 % and draws
+    assert model.log_score_trace_.shape == (3, 20)
+    assert len(model.dag_samples_) == 60
+    assert_array_equal(model.log_score_trace_, whole.log_score_trace_[:, :20])
+    assert model.rhat_.shape == (10, 10)
+    # stopped before the first draw: the best order is left
+    model = quick(n_chains=1).set_callbacks(Recorder(stop_after=1)).fit(data)
+    assert len(model.dag_samples_) == 0
+    assert graphs.is_dag(model.adjacency_)
+    assert np.isfinite(model.log_score_)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_errors_in_callbacks_end_the_fit_at_once(data, n_jobs, error):
+    """The chains would take many minutes; the others stop after their block."""
+    n_threads = threading.active_count()
+    recorder = Recorder(stop_after=1, error=error("enough"))
+    model = quick(n_jobs=n_jobs).fit(data)
+    # one hundredth of a chain is a block or two of steps, the rest takes minutes
+    model.set_params(n_iter=2 * 100 * _chains.BLOCK_LOOKUPS // 10)
+    began = time.perf_counter()
+    with pytest.raises(error, match="enough"):
+        model.set_callbacks(recorder).fit(data)
+    assert time.perf_counter() - began < 10.0
+    assert recorder.torn_down == 1
+    # neither the old nor half a new fit
+    with pytest.raises(NotFittedError):
+        model.predict(data)
+    while threading.active_count() > n_threads and time.perf_counter() - began < 10.0:
+        time.sleep(0.01)
+    assert threading.active_count() <= n_threads
+    # and it can be fitted again
+    model.set_callbacks().set_params(**QUICK).fit(data)
+    assert_same_results(quick().fit(data), model)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_control_c(n_jobs):
+    """Within half a second, and some for a busy machine."""
+    script = f"""
+        import time, numpy as np
+        from skbidag import OrderMCMCStructure
+        X = np.random.default_rng(0).normal(size=(50, 20))
+        model = OrderMCMCStructure(search_space="pc", n_iter=10**10, n_jobs={n_jobs})
+        print("ready", flush=True)
+        try:
+            model.fit(X)
+        except KeyboardInterrupt:
+            print(time.time(), flush=True)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE
+    )
+    try:
+        assert process.stdout.readline().strip() == b"ready"
+        time.sleep(1.0)
+        sent = time.time()
+        process.send_signal(signal.SIGINT)
+        caught = float(process.stdout.readline())
+        assert process.wait(timeout=10) == 0
+        assert caught - sent < 1.0
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.wait()
+
+
+def test_verbose_prints_the_progress(data, capsys):
+    quick(verbose=1).fit(data)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all("2,000 of 2,000 steps" in line for line in lines)
+    assert lines[0].startswith("[OrderMCMCStructure] chain 1: ")
+    quick().fit(data)
+    assert capsys.readouterr().out == ""
+
+
+# ------------------------------------------------------------ what is learned
+
+
+def test_learned_attributes(data):
+    model = quick(n_iter=2003).fit(data)
+    n = 10
+    for name, dtype in [
+        ("adjacency_probabilities_", float), ("rhat_", float), ("adjacency_", bool),
+        ("cpdag_", bool), ("search_space_", bool),
+    ]:  # fmt: skip
+        assert getattr(model, name).shape == (n, n), name
+        assert getattr(model, name).dtype == dtype, name
+    assert model.log_score_trace_.shape == (3, 40)
+    assert model.acceptance_rate_.shape == (3,)
+    assert ((model.acceptance_rate_ > 0) & (model.acceptance_rate_ < 1)).all()
+    assert isinstance(model.log_score_, float)
+    assert isinstance(model.log_score_rhat_, float)
+    # whole steps between draws, as many as the burn-in leaves
+    assert model.n_iter_ == 400 + 40 * (1603 // 40)
+    assert model.n_features_in_ == n
+    assert not hasattr(model, "feature_names_in_")
+    assert isinstance(model.score_, BGe)
+
+    samples = model.dag_samples_
+    assert len(samples) == 120
+    dags = np.array(list(samples))
+    assert dags.shape == (120, n, n)
+    assert dags.dtype == bool
+    assert_array_equal(samples[-1], dags[-1])
+    assert_array_equal(samples[5:8], dags[5:8])
+    assert all(graphs.is_dag(dag) for dag in dags)
+    assert_allclose(model.adjacency_probabilities_, dags.mean(axis=0))
+    trace = [model.score_.dag_score(dag) for dag in dags]
+    assert_allclose(model.log_score_trace_.ravel(), trace, rtol=1e-10)
+    assert model.log_score_ >= model.log_score_trace_.max()
+    assert model.score_.dag_score(model.adjacency_) == pytest.approx(model.log_score_)
+    assert_array_equal(model.cpdag_, graphs.to_cpdag(model.adjacency_))
+    assert "n_chains=3" in repr(samples)
+
+
+def test_edge_probabilities_of_every_kind(data):
+    model = quick().fit(data)
+    dags = model.dag_samples_[:]
+    assert_array_equal(model.edge_probabilities(), model.adjacency_probabilities_)
+    skeletons = dags | dags.transpose(0, 2, 1)
+    assert_allclose(model.edge_probabilities("skeleton"), skeletons.mean(axis=0))
+    cpdags = np.array([graphs.to_cpdag(dag) for dag in dags])
+    assert_allclose(model.edge_probabilities("cpdag"), cpdags.mean(axis=0))
+    for kind in ("dag", "cpdag", "skeleton"):
+        graph = model.consensus_graph(0.3, kind)
+        assert graph.dtype == bool
+        assert_array_equal(graph, model.edge_probabilities(kind) > 0.3)
+    assert_array_equal(model.consensus_graph(), model.edge_probabilities("cpdag") > 0.5)
+    with pytest.raises(ValueError, match="kind must be 'dag', 'cpdag' or 'skeleton'"):
+        model.edge_probabilities("pdag")
+
+
+def test_to_networkx_keeps_names_and_probabilities(data):
+    names = [f"gene {k}" for k in range(10)]
+    model = quick().fit(pd.DataFrame(data, columns=names))
+    graph = model.to_networkx()
+    assert list(graph.nodes) == names
+    assert graph.number_of_edges() == model.adjacency_.sum()
+    for parent, child, attributes in graph.edges(data=True):
+        i, j = names.index(parent), names.index(child)
+        assert model.adjacency_[i, j]
+        assert attributes["probability"] == model.adjacency_probabilities_[i, j]
+    assert list(quick().fit(data).to_networkx().nodes) == list(range(10))
+
+
+def test_frames(data):
+    names = [f"x{k}" for k in range(10)]
+    model = quick().fit(data)
+    for frame in (pd.DataFrame(data, columns=names), pl.DataFrame(data, schema=names)):
+        named = quick().fit(frame)
+        assert named.feature_names_in_.tolist() == names
+        assert_array_equal(named.dag_samples_.packed, model.dag_samples_.packed)
+        assert_allclose(named.score_samples(frame), model.score_samples(data))
+        with pytest.raises(ValueError, match="feature names"):
+            named.score_samples(frame[names[::-1]])
+
+
+def test_discrete_frames():
+    rng = np.random.default_rng(0)
+    codes = discrete_data(rng, 4, 100)
+    labels = np.array(["low", "mid", "top"])[codes]
+    model = quick(search_space="full").fit(codes)
+    assert isinstance(model.score_, BDe)
+    names = list("abcd")
+    frames = [
+        pd.DataFrame(labels, columns=names),
+        pd.DataFrame(labels, columns=names).astype("category"),
+        pl.DataFrame(labels, schema=names),
+        pl.DataFrame(codes == 0, schema=names),
+    ]
+    for frame in frames[:3]:
+        other = quick(search_space="full").fit(frame)
+        assert_array_equal(other.dag_samples_.packed, model.dag_samples_.packed)
+        predicted = other.predict(frame)
+        assert set(np.unique(predicted)) <= {"low", "mid", "top"}
+    assert isinstance(quick().fit(frames[3]).score_, BDe)
+
+
+@pytest.mark.parametrize("extra_parent", [True, False])
+@pytest.mark.parametrize("search_space", ["pc", "full", "iterative", "glasso"])
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_and_two_variables(n, search_space, extra_parent):
+    X = gaussian_data(np.random.default_rng(3), n)
+    model = quick(search_space=search_space, extra_parent=extra_parent).fit(X)
+    assert model.adjacency_.shape == (n, n)
+    assert len(model.dag_samples_) == 120
+    assert np.isfinite(model.log_score_)
+    if n == 1:
+        assert not model.adjacency_probabilities_.any()
+        assert_array_equal(model.rhat_, [[1.0]])
+        assert_array_equal(model.acceptance_rate_, 0.0)
+
+
+def test_one_row_and_constant_columns():
+    rng = np.random.default_rng(0)
+    one = quick(search_space="full").fit(rng.normal(size=(1, 3)))
+    assert np.isfinite(one.log_score_)
+    X = rng.normal(size=(40, 4))
+    X[:, 2] = 3.0
+    for search_space in ("pc", "full", "glasso", "iterative"):
+        model = quick(search_space=search_space).fit(X)
+        assert np.isfinite(model.log_score_trace_).all()
+    codes = np.ones((20, 3), dtype=int)
+    codes[::2, 0] = 0
+    model = quick(search_space="full").fit(codes)
+    # a constant says nothing: what it explains is what it does not
+    assert np.isfinite(model.log_score_trace_).all()
+
+
+def test_rows_with_missing_cells_are_left_out(data):
+    X = data.copy()
+    X[[3, 7], [2, 4]] = np.nan
+    weights = np.arange(1.0, 1 + len(X))
+    complete = np.isfinite(X).all(axis=1)
+    with pytest.warns(UserWarning, match="2 of 150 rows .* first in column 2"):
+        model = quick().fit(X, sample_weight=weights)
+    expected = quick().fit(X[complete], sample_weight=weights[complete])
+    assert_same_results(model, expected)
+    labels = pd.DataFrame({"a": ["x", "y", None, "x"] * 5, "b": ["u", "v"] * 10})
+    with pytest.warns(UserWarning, match="5 of 20 rows .* column 'a'"):
+        model = quick().fit(labels)
+    assert model.score_.categories_[0].tolist() == ["x", "y"]
+    with pytest.raises(ValueError, match=r"NaN .* every row.*column 1"):
+        quick().fit(np.array([[1.0, np.nan], [2.0, np.nan]]))
+    X[3, 2] = np.inf
+    with (
+        pytest.warns(UserWarning, match="1 of 150 rows"),
+        pytest.raises(ValueError, match="infinity in column 2"),
+    ):
+        quick().fit(X)
+    # a missing cell is what predict is for; the density has no use for it
+    model = expected
+    assert np.isfinite(model.predict(np.where(np.isinf(X), np.nan, X))).all()
+    with pytest.raises(ValueError, match="NaN"):
+        model.score_samples(np.where(np.isinf(X), np.nan, X))
+
+
+def test_packed_samples_of_a_large_network_fit_in_memory():
+    """A thousand variables and 2000 draws take 250 MB; layout, not allocation."""
+    draws = np.zeros((4, 3, 1000, -(-1000 // 8)), dtype=np.uint8)
+    samples = DAGSamples(draws)
+    per_draw = samples.packed.nbytes / len(samples)
+    assert 2000 * per_draw == 250e6
+    # a chain packs the same way
+    n = 9
+    space = random_space(np.random.default_rng(0), n, max_candidates=2)
+    packed = np.zeros((n, 2), dtype=np.uint8)
+    chain_on(made_up(n), space).draw_dag(packed)
+    assert np.unpackbits(packed, axis=-1)[:, n:].sum() == 0
+
+
+# ---------------------------------------------------------------- convergence
+
+
+def test_chains_that_disagree_are_warned_of():
+    """A chain that never moves keeps to the order that it started from."""
+    X = make_gaussian_network(500, 12, random_state=0).data
+    settings = {"n_chains": 4, "n_draws": 60, "random_state": 0, "n_iter": 75}
+    with pytest.warns(ConvergenceWarning, match=r"The chains disagree.*n_iter"):
+        model = OrderMCMCStructure(search_space="full", **settings).fit(X)
+    assert model.log_score_rhat_ > 1.1 or model.rhat_.max() > 1.2
+    settings["n_iter"] = "auto"
+    model = OrderMCMCStructure(search_space="full", **settings).fit(X)  # no warning
+    assert model.log_score_rhat_ < 1.1
+    assert model.rhat_.max() < 1.2
+
+
+def test_split_rhat_against_its_definition():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(3, 21)) + np.array([[0.0], [0.5], [0.0]])
+    halves = np.concatenate([draws[:, :10], draws[:, 11:]])
+    between = 10 * halves.mean(axis=1).var(ddof=1)
+    within = halves.var(axis=1, ddof=1).mean()
+    expected = np.sqrt((9 / 10 * within + between / 10) / within)
+    assert split_rhat(draws) == pytest.approx(expected)
+    assert split_rhat(np.full((2, 20), -3.0)) == 1.0
+    assert split_rhat(np.repeat([[0.0], [1.0]], 20, axis=1)) == np.inf
+    assert np.isnan(split_rhat(np.zeros((2, 3))))
+
+
+@pytest.mark.parametrize("n_draws", [40, 41])
+def test_rhat_of_edges(data, n_draws):
+    model = quick(n_draws=n_draws).fit(data)
+    draws = model.dag_samples_[:].reshape(3, n_draws, 10, 10).astype(float)
+    exact = np.array(
+        [[split_rhat(draws[:, :, i, j]) for j in range(10)] for i in range(10)]
+    )
+    # halves of an odd number of draws are one longer here
+    assert_allclose(model.rhat_, exact, rtol=1e-12 if n_draws == 40 else 0.03)
+
+
+# --------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"score": "aic"}, "'score' parameter"),
+        ({"score": BGe}, "'score' parameter"),
+        ({"search_space": "all"}, "'search_space' parameter"),
+        ({"search_space": 3}, "'search_space' parameter"),
+        ({"alpha": 0.0}, "'alpha' parameter"),
+        ({"alpha": "high"}, "'alpha' parameter"),
+        ({"extra_parent": "yes"}, "'extra_parent' parameter"),
+        ({"max_parents": -1}, "'max_parents' parameter"),
+        ({"max_parents": 40}, "'max_parents' parameter"),
+        ({"n_iter": 0}, "'n_iter' parameter"),
+        ({"n_iter": 1.5}, "'n_iter' parameter"),
+        ({"n_draws": 0}, "'n_draws' parameter"),
+        ({"burn_in": 1.0}, "'burn_in' parameter"),
+        ({"burn_in": -0.1}, "'burn_in' parameter"),
+        ({"n_chains": 0}, "'n_chains' parameter"),
+        ({"memory_limit": -5}, "'memory_limit' parameter"),
+        ({"n_jobs": 1.5}, "'n_jobs' parameter"),
+        ({"random_state": "seed"}, "'random_state' parameter"),
+        ({"relocation_scan": 2}, "'relocation_scan' parameter"),
+        ({"tiers": "ab"}, "'tiers' parameter"),
+        ({"move_probabilities": "often"}, "'move_probabilities' parameter"),
+        ({"move_probabilities": [1, 2]}, "move_probabilities must be 3"),
+        ({"move_probabilities": [1, -2, 3]}, "move_probabilities must be 3"),
+        ({"move_probabilities": [0, 0, 0]}, "move_probabilities must be 3"),
+        ({"move_probabilities": [1, np.nan, 0]}, "move_probabilities must be 3"),
+        ({"edge_prior": np.zeros((2, 2))}, r"edge_prior must have shape \(10, 10\)"),
+        ({"edge_prior": np.full((10, 10), np.inf)}, "edge_prior must be finite"),
+        ({"search_space": np.ones((3, 3))}, r"search_space must be .* \(10, 10\)"),
+        ({"search_space": 2 * np.ones((10, 10))}, "search_space .* zeros and ones"),
+        ({"forbidden_edges": [(0, 10)]}, "forbidden_edges has the index 10"),
+        ({"forbidden_edges": [("a", "b")]}, "unknown variable: 'a'"),
+        ({"required_edges": np.ones((4, 4))}, r"required_edges must be .*\(10, 10\)"),
+        ({"required_edges": [(0, 1), (1, 0)]}, "required_edges has a cycle"),
+    ],
+)
+def test_parameter_errors(data, params, message):
+    with pytest.raises(ValueError, match=message):
+        quick(**params).fit(data)
+
+
+@pytest.mark.parametrize("extra_parent", [True, False])
+def test_tables_too_large_for_the_limit(data, extra_parent):
+    frame = pd.DataFrame(data, columns=[f"x{k}" for k in range(10)])
+    model = quick(search_space="full", extra_parent=extra_parent, memory_limit=10_000)
+    with pytest.raises(MemoryError, match=r"node 'x0': 9 permissible .*memory_limit"):
+        model.fit(frame)
+
+
+def test_data_errors(data):
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(150,\)"):
+        quick().fit(data, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="Reshape your data"):
+        quick().fit(data[0])
+    with pytest.raises(ValueError, match="0 sample"):
+        quick().fit(data[:0])
+    mixed = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": ["x", "y", "x"]})
+    with pytest.raises(ValueError, match="Column 'a' is continuous and column 'b'"):
+        quick().fit(mixed)
+    model = quick().fit(data)
+    with pytest.raises(ValueError, match="9 features"):
+        model.score_samples(data[:, :9])
+    with pytest.raises(ValueError, match="Reshape your data"):
+        model.predict(data[0])
