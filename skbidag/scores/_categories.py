@@ -105,7 +105,7 @@ def learn_levels(values, name):
     return np.unique(_check_labels(values, name))
 
 
-def encode_column(values, levels, name, unseen="error"):
+def encode_column(values, levels, name, unseen="error", missing="error"):
     """Code each value of a column by its place among the levels.
 
     Parameters
@@ -118,12 +118,20 @@ def encode_column(values, levels, name, unseen="error"):
         Its name, for messages.
     unseen : {"error", "code"}
         Whether a value that is not a level is an error or is coded -1.
+    missing : {"error", "code"}
+        Whether a missing value is an error or is coded -2.
 
     Returns
     -------
     codes : ndarray of int32 of shape (n_samples,)
         The codes.
     """
+    if missing == "code":
+        values = _plain(values)
+        absent = _missing(values)
+        codes = np.full(len(values), -2, dtype=np.int32)
+        codes[~absent] = encode_column(values[~absent], levels, name, unseen)
+        return codes
     numeric = levels.dtype.kind in "biuf"
     fractional = numeric and levels.dtype.kind == "f"
     values = _check_labels(values, name, fractional=fractional)

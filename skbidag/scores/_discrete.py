@@ -58,13 +58,15 @@ class DiscreteScore(BaseScore):
         self.codes_, self.counts_ = _collapse(codes, weights[keep], self.n_levels_)
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
 
-    def encode(self, X):
+    def encode(self, X, missing="error"):
         """Code new data by the levels seen in fit.
 
         Parameters
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
             The data.
+        missing : {"error", "code"}, default="error"
+            Whether a missing cell (NaN, None) is an error or is coded -2.
 
         Returns
         -------
@@ -80,7 +82,9 @@ class DiscreteScore(BaseScore):
             )
         return np.column_stack(
             [
-                encode_column(values, levels, self._column_name(column), "code")
+                encode_column(
+                    values, levels, self._column_name(column), "code", missing
+                )
                 for column, (values, levels) in enumerate(
                     zip(columns, self.categories_, strict=True)
                 )
@@ -90,13 +94,13 @@ class DiscreteScore(BaseScore):
     def _counts(self, node, parents):
         """Count the observed cells and configurations: N_ck and N_c, all positive."""
         levels = self.n_levels_[node]
-        configuration = _configurations(
-            self.codes_[:, parents], self.n_levels_[parents]
+        configuration, _ = _configurations(
+            self.codes_.T[parents], self.n_levels_[parents], len(self.codes_)
         )
         cell = configuration * levels + self.codes_[:, node]
         of_cell = np.bincount(cell, weights=self.counts_)
         of_configuration = np.bincount(configuration, weights=self.counts_)
-        return of_cell[of_cell > 0], of_configuration
+        return of_cell[of_cell > 0], of_configuration[of_configuration > 0]
 
     def _fill_table(
         self, node, candidates, outsiders, base_column, out, pseudo_count, cost
@@ -140,12 +144,22 @@ def _kernel_rows(codes, counts):
     return np.ascontiguousarray(codes.T, dtype=np.intc), counts
 
 
-def _configurations(codes, n_levels):
-    """Give equal rows of `codes` equal numbers, counting from 0."""
-    configuration = np.zeros(len(codes), dtype=np.int64)
-    for column, levels in zip(codes.T, n_levels, strict=True):
-        # Renumbering after each column keeps the numbers below the number of rows.
-        _, configuration = np.unique(
-            configuration * levels + column, return_inverse=True
-        )
-    return configuration
+def _configurations(columns, n_levels, n_rows):
+    """Give equal configurations of columns of codes equal numbers.
+
+    Returns
+    -------
+    configuration : ndarray of int64 of shape (n_rows,)
+        The number of each row's configuration.
+    size : int
+        Numbers are below this.
+    """
+    configuration, size = np.zeros(n_rows, dtype=np.int64), 1
+    for column, levels in zip(columns, n_levels, strict=True):
+        configuration = configuration * levels + column
+        size *= int(levels)
+        if size > n_rows:
+            # Leaving out what does not occur keeps numbers and tables small.
+            values, configuration = np.unique(configuration, return_inverse=True)
+            size = len(values)
+    return configuration, size

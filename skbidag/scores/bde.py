@@ -158,16 +158,18 @@ class BDe(DiscreteScore):
         # The data of fit and the new rows share one numbering of configurations, so
         # that looking up a configuration is indexing. Codes are shifted by one to
         # make room for the unknown level.
-        family = np.concatenate([self.codes_, codes]) + 1
+        columns = [
+            np.concatenate([self.codes_[:, column], codes[:, column]]) + 1
+            for column in (*parents, node)
+        ]
         radix = self.n_levels_ + 1
-        configuration = _configurations(family[:, parents], radix[parents])
-        cell = _configurations(
-            np.column_stack([configuration, family[:, node]]),
-            [1, radix[node]],
+        configuration, size = _configurations(
+            columns[:-1], radix[parents], len(columns[-1])
         )
+        cell = configuration * radix[node] + columns[-1]
         seen = len(self.codes_)
-        n_c = np.bincount(configuration[:seen], self.counts_, configuration.max() + 1)
-        n_ck = np.bincount(cell[:seen], self.counts_, cell.max() + 1)
+        n_c = np.bincount(configuration[:seen], self.counts_, size)
+        n_ck = np.bincount(cell[:seen], self.counts_, size * radix[node])
         # (N_ck + s/(qr)) / (N_c + s/q), in logs as q may be too large for a float.
         log_size = np.log(self.equivalent_sample_size)
         log_prior = log_size - np.log(self.n_levels_[parents]).sum()

@@ -8,8 +8,8 @@ Statistics 42 (2014).
 from numbers import Real
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
+from sklearn.utils import check_random_state
 
 from skbidag._sklearn import Interval, _check_feature_names, _check_n_features
 from skbidag.scores._linear_gaussian import (
@@ -51,6 +51,8 @@ class BGe(BaseScore):
     ----------
     scatter_ : ndarray of shape (n_features, n_features)
         The posterior scale matrix T.
+    posterior_mean_ : ndarray of shape (n_features,)
+        The posterior mean of the variables' means.
     n_effective_ : float
         Number of observations, the sum of the weights.
     log_prior_odds_ : ndarray of shape (n_features, n_features)
@@ -106,7 +108,7 @@ class BGe(BaseScore):
 
         total, mean, scatter = weighted_scatter(X, weights)
         self.n_effective_ = float(total)
-        self._posterior_mean = total * mean / (alpha_mu + total)
+        self.posterior_mean_ = total * mean / (alpha_mu + total)
         with np.errstate(over="ignore", invalid="ignore"):
             scatter += alpha_mu * total / (alpha_mu + total) * np.outer(mean, mean)
         scatter[np.diag_indices(n)] += self._prior_scale
@@ -185,6 +187,28 @@ class BGe(BaseScore):
             self.log_prior_odds_[:, node], node, parents,
         )  # fmt: skip
 
+    def regression(self, node, parents):
+        """Linear regression of `node` on its parents at the posterior mean.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        coefficients : ndarray of shape (n_parents,)
+            Effect on the child of each parent's deviation from ``posterior_mean_``.
+        residual_variance : float
+            What the parents leave of the child's variance.
+        """
+        coefficients, variance, _ = self._regress(
+            node, np.asarray(parents, dtype=np.intp)
+        )
+        return coefficients, variance / (self._posterior_df - 1)
+
     def log_predictive(self, X, node, parents, *, plug_in=False):
         """Row-wise log predictive density of column `node` given its parents.
 
@@ -206,33 +230,99 @@ class BGe(BaseScore):
         log_density : ndarray of shape (n_samples,)
             Log density of each row's entry in column `node`.
         """
+        X, parents = self._check_columns(X, node, parents)
+        if plug_in:
+            coefficients, variance = self.regression(node, parents)
+            deviation = X - self.posterior_mean_[np.append(parents, node)]
+            residual = deviation[:, -1] - deviation[:, :-1] @ coefficients
+            return -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+        location, scale, df = self._student_t(X[:, :-1], node, parents)
+        return (
+            gammaln((df + 1) / 2)
+            - gammaln(df / 2)
+            - np.log(np.pi * df) / 2
+            - np.log(scale)
+            - (df + 1) / 2 * np.log1p(((X[:, -1] - location) / scale) ** 2 / df)
+        )
+
+    def sample_predictive(self, X, node, parents, random_state=None):
+        """Draw column `node` from its predictive distribution given its parents.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of which only the columns of the parents are looked at.
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+        random_state : int, RandomState instance or None, default=None
+            Source of the draws.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            One draw for each row.
+        """
+        rng = check_random_state(random_state)
+        X, parents = self._check_columns(X, None, parents)
+        location, scale, df = self._student_t(X, node, parents)
+        return location + scale * rng.standard_t(df, size=len(X))
+
+    @property
+    def _posterior_df(self):
+        return self._alpha_w + self.n_effective_ - self.n_features_in_
+
+    def check_rows(self, X):
+        """Validate new rows.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        X : ndarray of float64
+            The rows, finite.
+        """
         # an estimator may hand over an array that has lost its names
         if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
             _check_feature_names(self, X, reset=False)
         X = check_continuous(X, self._column_name)
         _check_n_features(self, X, reset=False)
+        return X
+
+    def _check_columns(self, X, node, parents):
+        """Validate the columns of the parents and, last, the child."""
         parents = np.asarray(parents, dtype=np.intp)
-        size = len(parents)
-        T, deviation = self.scatter_, X - self._posterior_mean
-        residual, distance, variance = deviation[:, node], 0.0, T[node, node]
-        if size:
-            factor = cho_factor(T[np.ix_(parents, parents)])
-            coefficients = cho_solve(factor, T[parents, node])
-            residual = residual - deviation[:, parents] @ coefficients
-            variance = variance - T[node, parents] @ coefficients
-            solved = cho_solve(factor, deviation[:, parents].T)
-            distance = np.einsum("rp,pr->r", deviation[:, parents], solved)
-        posterior_df = self._alpha_w + self.n_effective_ - self.n_features_in_
-        if plug_in:
-            spread = variance / (posterior_df - 1)
-            return -0.5 * (np.log(2 * np.pi * spread) + residual**2 / spread)
-        df = posterior_df + 1 + size
+        columns = parents if node is None else np.append(parents, node)
+        # Quick for the many calls on good data: a finite sum has finite terms.
+        if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2:
+            _check_n_features(self, X, reset=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if len(X) and np.isfinite(X[:, columns].sum()):
+                    return X[:, columns], parents
+        return self.check_rows(X)[:, columns], parents
+
+    def _regress(self, node, parents):
+        """Coefficients, what is left of T_ii, and the inverse of T_PP's factor."""
+        T = self.scatter_
+        factor = np.linalg.cholesky(T[np.ix_(parents, parents)])
+        whiten = np.linalg.inv(factor)
+        explained = whiten @ T[parents, node]
+        variance = max(T[node, node] - explained @ explained, self._floor[node])
+        return explained @ whiten, variance, whiten
+
+    def _student_t(self, values, node, parents):
+        """Location and scale for each row of the parents' values, and the df."""
+        mean = self.posterior_mean_
+        coefficients, variance, whiten = self._regress(node, parents)
+        deviation = values - mean[parents]
+        location = mean[node] + deviation @ coefficients
+        whitened = deviation @ whiten.T
+        distance = np.einsum("rp,rp->r", whitened, whitened)
+        df = self._posterior_df + 1 + len(parents)
         worth = self.alpha_mu + self.n_effective_
-        shrink = worth / (worth + 1)
-        inner = 1 + shrink * distance
-        return (
-            gammaln((df + 1) / 2)
-            - gammaln(df / 2)
-            + 0.5 * np.log(shrink / (np.pi * variance * inner))
-            - (df + 1) / 2 * np.log1p(shrink * residual**2 / (variance * inner))
-        )
+        scale = np.sqrt(variance * ((worth + 1) / worth + distance) / df)
+        return location, scale, df

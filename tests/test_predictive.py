@@ -1,0 +1,363 @@
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logsumexp
+
+from skbidag import _predictive
+from skbidag._posterior import DAGSamples
+from skbidag._predictive import log_density, predict, predict_probabilities, sample
+from skbidag.scores import BaseScore, BDe, BGe
+
+DATA = Path(__file__).parent / "data"
+LEVELS = [2, 3, 2, 3, 2]
+
+
+def packed(dags):
+    return DAGSamples(np.packbits(np.asarray(dags, dtype=bool)[None], axis=-1))
+
+
+def random_dags(seed, n=5, n_dags=7, n_parents=1.6):
+    """Random DAGs, the first three of them twice."""
+    rng = np.random.default_rng(seed)
+    dags = []
+    for _ in range(n_dags):
+        order = rng.permutation(n)
+        upper = np.triu(rng.random((n, n)) < 2 * n_parents / (n - 1), 1)
+        dags.append(upper[np.ix_(order, order)])
+    return dags + dags[:3]
+
+
+def parents_of(dag, node):
+    return np.flatnonzero(dag[:, node])
+
+
+def log_joint(score, dag, X):
+    """Sum of a DAG's local log predictive densities."""
+    return sum(
+        score.log_predictive(X, node, parents_of(dag, node)) for node in range(len(dag))
+    )
+
+
+@pytest.fixture(scope="module")
+def gaussian():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) @ rng.normal(size=(5, 5)) + 3
+    dags = random_dags(0)
+    return BGe().fit(X), dags, X
+
+
+@pytest.fixture(scope="module")
+def categorical():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.integers(0, r, 80) for r in LEVELS])
+    X[:, 1] = np.where(rng.random(80) < 0.6, X[:, 3], X[:, 1])
+    dags = random_dags(1)
+    return BDe().fit(X), dags, X
+
+
+# Density
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "categorical"])
+def test_density_is_the_mean_over_dags(kind, request):
+    score, dags, X = request.getfixturevalue(kind)
+    naive = logsumexp([log_joint(score, dag, X) for dag in dags], axis=0)
+    got = log_density(score, packed(dags), X)
+    np.testing.assert_allclose(got, naive - np.log(len(dags)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "categorical"])
+def test_density_does_not_depend_on_slices(kind, request, monkeypatch):
+    score, dags, X = request.getfixturevalue(kind)
+    whole = log_density(score, packed(dags), X)
+    monkeypatch.setattr(_predictive, "SLICE_BYTES", 2000)
+    in_slices = log_density(score, packed(dags), X)
+    np.testing.assert_allclose(in_slices, whole, rtol=1e-12)
+
+
+def test_density_of_one_dag_is_the_reference():
+    data = pd.read_csv(DATA / "gauss12.csv")
+    dag = pd.read_csv(DATA / "gauss12_dag.csv").to_numpy(dtype=bool)
+    expected = pd.read_csv(DATA / "predictive_gauss12.csv")
+    rows = data.iloc[expected["row"]]
+    score = BGe().fit(data.iloc[:100])
+    got = log_density(score, packed([dag]), rows)
+    np.testing.assert_allclose(got, expected["marginal"], atol=1e-7)
+
+
+def test_density_far_out_is_not_lost(gaussian):
+    score, dags, X = gaussian
+    dense = log_density(score, packed(dags), X[:2] + 1e6)
+    assert np.isfinite(dense).all()
+
+
+def test_unseen_level_has_its_prior_mass(categorical):
+    score, dags, X = categorical
+    new = X[:1].copy()
+    new[0, 2] = 99
+    assert np.isfinite(log_density(score, packed(dags), new)).all()
+
+
+# Prediction, continuous
+
+
+def naive_expectation(score, dags, X):
+    """Condition each DAG's joint normal distribution, cell by cell."""
+    n, mean = X.shape[1], score.posterior_mean_
+    total = np.zeros_like(X)
+    for dag in dags:
+        B, variances = np.zeros((n, n)), np.empty(n)
+        for node in range(n):
+            parents = parents_of(dag, node)
+            B[parents, node], variances[node] = score.regression(node, parents)
+        effects = np.linalg.inv(np.eye(n) - B)
+        covariance = effects.T @ np.diag(variances) @ effects
+        for row, v in product(range(len(X)), range(n)):
+            seen = np.flatnonzero(~np.isnan(X[row]) & (np.arange(n) != v))
+            block = covariance[np.ix_(seen, seen)]
+            total[row, v] += mean[v] + covariance[v, seen] @ np.linalg.solve(
+                block, X[row, seen] - mean[seen]
+            )
+    return total / len(dags)
+
+
+def test_regression_is_that_of_the_plug_in_density(gaussian):
+    score, _, X = gaussian
+    coefficients, variance = score.regression(2, [0, 3])
+    mean = score.posterior_mean_
+    residual = X[:, 2] - mean[2] - (X[:, [0, 3]] - mean[[0, 3]]) @ coefficients
+    expected = -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+    np.testing.assert_allclose(
+        score.log_predictive(X, 2, [0, 3], plug_in=True), expected
+    )
+    T = score.scatter_
+    np.testing.assert_allclose(
+        coefficients, np.linalg.solve(T[np.ix_([0, 3], [0, 3])], T[[0, 3], 2])
+    )
+
+
+@pytest.mark.parametrize("slice_bytes", [1 << 28, 400])
+def test_expectation_by_conditioning(gaussian, monkeypatch, slice_bytes):
+    monkeypatch.setattr(_predictive, "SLICE_BYTES", slice_bytes)
+    score, dags, X = gaussian
+    X = X.copy()
+    X[np.random.default_rng(2).random(X.shape) < 0.3] = np.nan
+    X[0] = np.nan  # nothing observed
+    X[1, 1:] = np.nan
+    X[10:20, 3] = np.nan  # one pattern with more rows than variables
+    X[10:20, [0, 1, 2, 4]] = 1.5 + np.arange(40).reshape(10, 4) % 7
+    X[30:40] = np.arange(50).reshape(10, 5) % 9  # complete rows
+    got = predict(score, packed(dags), X)
+    np.testing.assert_allclose(got, naive_expectation(score, dags, X), atol=1e-10)
+    np.testing.assert_allclose(got[0], score.posterior_mean_)
+
+
+def test_prediction_does_not_look_at_the_cell_itself(gaussian):
+    score, dags, X = gaussian
+    changed = X.copy()
+    changed[:, 2] += 10
+    np.testing.assert_allclose(
+        predict(score, packed(dags), X)[:, 2],
+        predict(score, packed(dags), changed)[:, 2],
+    )
+
+
+# Prediction, categorical
+
+
+def naive_probabilities(score, dags, X, v):
+    """Sum each DAG's joint probability over all values of what is unobserved."""
+    result = np.zeros((len(X), LEVELS[v]))
+    for row in range(len(X)):
+        free = np.flatnonzero(np.isnan(X[row]) | (np.arange(len(LEVELS)) == v))
+        values = np.array(list(product(*[range(LEVELS[u]) for u in free])))
+        complete = np.tile(np.nan_to_num(X[row]), (len(values), 1)).astype(int)
+        complete[:, free] = values
+        for dag in dags:
+            p = np.exp(log_joint(score, dag, complete))
+            of_level = np.bincount(complete[:, v], weights=p)
+            result[row] += of_level / of_level.sum() / len(dags)
+    return result
+
+
+@pytest.fixture(scope="module")
+def with_holes(categorical):
+    X = categorical[2][:30].astype(float)
+    X[np.random.default_rng(3).random(X.shape) < 0.35] = np.nan
+    X[0] = np.nan
+    X[1] = categorical[2][1]
+    X[2, 3] = 7  # a level that fit has not seen
+    return X
+
+
+# 1: sum out variable by variable; 5: both ways; 1024: enumerate
+@pytest.mark.parametrize("max_enumerated", [1, 5, 1024])
+@pytest.mark.parametrize("node", range(5))
+def test_probabilities_by_enumeration(
+    categorical, with_holes, monkeypatch, node, max_enumerated
+):
+    monkeypatch.setattr(_predictive, "MAX_ENUMERATED", max_enumerated)
+    score, dags, _ = categorical
+    got = predict_probabilities(score, packed(dags), with_holes, node)
+    expected = naive_probabilities(score, dags, with_holes, node)
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+def test_probabilities_do_not_depend_on_slices(categorical, with_holes, monkeypatch):
+    score, dags, _ = categorical
+    whole = predict_probabilities(score, packed(dags), with_holes, 1)
+    monkeypatch.setattr(_predictive, "SLICE_BYTES", 2000)
+    in_slices = predict_probabilities(score, packed(dags), with_holes, 1)
+    np.testing.assert_allclose(in_slices, whole, rtol=1e-12)
+
+
+def test_looking_up_is_computing(categorical, with_holes, monkeypatch):
+    score, dags, X = categorical
+    looked_up = predict_probabilities(score, packed(dags), with_holes, 1)
+    density = log_density(score, packed(dags), X)
+    monkeypatch.setattr(_predictive, "MAX_LOOK_UP", 1)
+    computed = predict_probabilities(score, packed(dags), with_holes, 1)
+    np.testing.assert_allclose(looked_up, computed, rtol=1e-12)
+    np.testing.assert_allclose(density, log_density(score, packed(dags), X))
+
+
+def test_most_probable_category(categorical, with_holes):
+    score, dags, _ = categorical
+    got = predict(score, packed(dags), with_holes)
+    assert got.dtype.kind == "i"
+    for node in range(5):
+        p = predict_probabilities(score, packed(dags), with_holes, node)
+        np.testing.assert_array_equal(got[:, node], p.argmax(axis=1))
+
+
+def test_labels_come_back():
+    side, number = ["head"] * 60 + ["tail"] * 40, [3] * 60 + [4] * 40
+    score = BDe().fit(pd.DataFrame({"side": side, "number": number}))
+    samples = packed([[[0, 1], [0, 0]]])
+    new = pd.DataFrame({"side": ["tail", None], "number": [None, 4]}, dtype=object)
+    # Each cell by the other one; where that is missing, by the larger share.
+    assert predict(score, samples, new).tolist() == [["head", 4], ["tail", 3]]
+    drawn = sample(score, samples, 20, random_state=0)
+    assert set(drawn[:, 0]) == {"head", "tail"}
+    assert set(drawn[:, 1]) == {3, 4}
+
+
+def test_too_much_unobserved_is_an_error(categorical, monkeypatch):
+    monkeypatch.setattr(_predictive, "MAX_ENUMERATED", 1)
+    monkeypatch.setattr(_predictive, "MAX_TABLE", 3)
+    score, dags, _ = categorical
+    with pytest.raises(ValueError, match=r"predict column 0.*more than 3 entries"):
+        predict_probabilities(score, packed(dags), np.full((1, 5), np.nan), 0)
+
+
+# Samples
+
+
+def test_samples_are_seeded(gaussian, categorical):
+    for score, dags, _ in (gaussian, categorical):
+        first = sample(score, packed(dags), 20, random_state=0)
+        assert first.shape == (20, 5)
+        np.testing.assert_array_equal(
+            first, sample(score, packed(dags), 20, random_state=0)
+        )
+        assert (first != sample(score, packed(dags), 20, random_state=1)).any()
+
+
+def test_means_of_gaussian_samples(gaussian):
+    score, dags, _ = gaussian
+    n_samples = 40_000
+    X = sample(score, packed(dags), n_samples, random_state=0)
+    # All DAGs share the mean: 5 columns at 4 standard errors each.
+    distance = np.abs(X.mean(axis=0) - score.posterior_mean_)
+    assert (distance < 4 * X.std(axis=0) / np.sqrt(n_samples)).all()
+
+
+def test_gaussian_samples_have_the_predictive_density():
+    # Few data, so that Student t and normal densities differ.
+    X = np.random.default_rng(5).normal(size=(12, 2)) @ [[1.0, 0.8], [0.0, 0.5]]
+    score = BGe().fit(X)
+    samples = packed([[[0, 1], [0, 0]], [[0, 0], [0, 0]]])
+    n_samples = 50_000
+    drawn = sample(score, samples, n_samples, random_state=0)
+    edges = np.linspace(-3, 3, 7)
+    fine = np.linspace(-3, 3, 6 * 40 + 1)
+    middle = (fine[1:] + fine[:-1]) / 2
+    grid = np.stack(np.meshgrid(middle, middle, indexing="ij"), axis=-1).reshape(-1, 2)
+    mass = np.exp(log_density(score, samples, grid)) * (fine[1] - fine[0]) ** 2
+    mass = mass.reshape(6, 40, 6, 40).sum(axis=(1, 3))
+    share = np.histogram2d(*drawn.T, bins=[edges, edges])[0] / n_samples
+    # 36 cells at 4 standard errors each; the midpoint rule adds less than 1e-4.
+    error = np.sqrt(mass * (1 - mass) / n_samples)
+    assert (np.abs(share - mass) < 4 * error + 1e-4).all()
+
+
+def test_frequencies_of_categorical_samples(categorical):
+    score, dags, _ = categorical
+    n_samples = 40_000
+    drawn = sample(score, packed(dags), n_samples, random_state=0)
+    cells = np.array(list(product(*map(range, LEVELS))))
+    p = np.exp(log_density(score, packed(dags), cells))
+    assert p.sum() == pytest.approx(1)
+    share = np.bincount(
+        np.ravel_multi_index(drawn.T, LEVELS), minlength=len(cells)
+    ) / n_samples  # fmt: skip
+    # Pearson's statistic has 71 degrees of freedom: 71 ± 12, and the limit is at 4.
+    assert (n_samples * (share - p) ** 2 / p).sum() < 71 + 4 * 12
+
+
+# What does not fit
+
+
+class Plain(BaseScore):
+    def _fit(self, X, sample_weight):
+        pass
+
+    def log_marginal_likelihood(self, node, parents):
+        return 0.0
+
+
+def test_score_without_predictive_density():
+    X = np.zeros((4, 2))
+    score, samples = Plain().fit(X), packed([np.zeros((2, 2))])
+    with pytest.raises(TypeError, match="Plain has no predictive density"):
+        log_density(score, samples, X)
+    with pytest.raises(TypeError, match="Plain has no predictions"):
+        predict(score, samples, X)
+    with pytest.raises(TypeError, match="Plain has no predictive distribution"):
+        sample(score, samples)
+    with pytest.raises(TypeError, match="Plain has no category probabilities"):
+        predict_probabilities(score, samples, X, 0)
+
+
+def test_own_score_with_a_density():
+    class Normal(Plain):
+        def log_predictive(self, X, node, parents):
+            x = np.asarray(X)[:, node]
+            return -0.5 * (np.log(2 * np.pi) + x**2)
+
+    X = pd.DataFrame(np.arange(8.0).reshape(4, 2), columns=["a", "b"])
+    got = log_density(Normal().fit(X), packed([np.zeros((2, 2))]), X)
+    np.testing.assert_allclose(got, -np.log(2 * np.pi) - (X**2).sum(axis=1) / 2)
+
+
+def test_bad_rows_are_named(gaussian, categorical):
+    score, dags, X = gaussian
+    with pytest.raises(ValueError, match="5 features"):
+        log_density(score, packed(dags), X[:, :4])
+    with pytest.raises(ValueError, match="5 features"):
+        predict(score, packed(dags), X[:, :4])
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN in column 2"):
+        log_density(score, packed(dags), bad)
+    bad[3, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        predict(score, packed(dags), bad)
+    score, dags, X = categorical
+    with pytest.raises(ValueError, match="5 features"):
+        predict(score, packed(dags), X[:, :4])
+    with pytest.raises(ValueError, match="missing"):
+        log_density(score, packed(dags), np.where(X == 1, np.nan, X))
