@@ -20,7 +20,7 @@ gets around that; `docs/architecture.rst` has the measurements:
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from skbidag.graphs import descendants, to_cpdag
 LEAST_GAIN = 1e-7
 # Nodes that a kick displaces before the next climb.
 KICK_SIZE = 3
+# Expansions in a row without a better DAG before a search ends.
+PATIENCE = 4
 # Draws of the short chain behind expansion by posterior probability.
 POSTERIOR_DRAWS = 200
 # Seconds that the tables of a widened space may take.
@@ -72,6 +74,7 @@ class SearchOptions:
     wide_limit: int
     max_expansions: int
     n_iter: int
+    thorough: bool = True
     threshold: float | None = None
     n_jobs: int | None = None
     memory_limit: float | None = None
@@ -316,23 +319,112 @@ def merge_graph(permitted, adjacency, merge, max_parents):
 def expand(permitted, adjacency, problem, options):
     """Let a DAG, and what else looks promising beside it, into a space.
 
-    Pairs of parents come in only once the DAG alone adds nothing, and a general
-    widening only once there are no such pairs either: most searches end before.
+    First the DAG itself. Once that adds nothing: the DAG that reversals of single
+    edges lead to; the other parents of each node's children, for to turn such a
+    child into a parent they must become parents too; pairs of parents; a general
+    widening. Most searches end before.
+
+    Returns
+    -------
+    larger : ndarray of bool, shape (n_features, n_features)
+        The space.
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The DAG to go on from: the one given, or a better one.
     """
-    larger = merge_graph(permitted, adjacency, options.merge, options.max_parents)
-    for node in np.flatnonzero((adjacency & ~larger).any(axis=0)):
-        # no room: keep the DAG's parents, and what is strongest beside them
-        kept = problem.score.select_parents(
-            node, np.flatnonzero(larger[:, node]), options.max_parents,
-            kept=np.flatnonzero(adjacency[:, node]), stop=False,
-        )  # fmt: skip
+    limit = options.max_parents
+    larger = merge_graph(permitted, adjacency, options.merge, limit)
+    larger = make_room(larger, adjacency, adjacency, problem, limit)
+    if not np.array_equal(larger, permitted):
+        return larger, adjacency
+    if options.thorough:
+        better = reverse_edges(adjacency, problem, limit)
+        if better is not adjacency:
+            neighbors = (better | better.T) & ~problem.constraints.forbidden
+            return make_room(larger, neighbors, better, problem, limit), better
+    blankets = moral_graph(adjacency) & ~problem.constraints.forbidden
+    larger = make_room(larger, blankets, adjacency, problem, limit)
+    if options.thorough and np.array_equal(larger, permitted):
+        pairs = paying_pairs(adjacency, problem)
+        larger = merge_graph(larger, pairs, "dag", limit)
+    if options.thorough and np.array_equal(larger, permitted):
+        larger = widen(larger, adjacency, problem, options.wide_limit)
+    return larger, adjacency
+
+
+def reverse_edges(adjacency, problem, max_parents):
+    """Reverse single edges, choosing all parents of both ends anew, while it pays.
+
+    Order search alone does not get there: an edge x -> y whose reversal pays often
+    does so only if y takes over parents of x that were never permitted for y. Both
+    ends lose their parents; forward selection from all variables finds x new ones,
+    y among them, then y (the move of Grzegorczyk & Husmeier 2008, made greedy).
+
+    Returns
+    -------
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The better DAG; the very same object where no reversal pays.
+    """
+    score, constraints = problem.score, problem.constraints
+
+    def select(trial, node, kept):
+        allowed = ~constraints.forbidden[:, node]
+        allowed[descendants(trial, node)] = False
+        kept = np.union1d(kept, np.flatnonzero(constraints.required[:, node]))
+        parents = score.select_parents(
+            node, np.flatnonzero(allowed), max_parents, kept=kept.astype(np.intp)
+        )
+        trial[parents, node] = True
+        return score.local_score(node, parents)
+
+    for x, y in np.argwhere(adjacency):
+        if (
+            not adjacency[x, y]
+            or constraints.required[x, y]
+            or constraints.forbidden[y, x]
+            or (constraints.required[:, x].sum() >= max_parents)
+        ):
+            continue
+        now = sum(
+            score.local_score(node, np.flatnonzero(adjacency[:, node]))
+            for node in (x, y)
+        )
+        trial = adjacency.copy()
+        trial[:, [x, y]] = constraints.required[:, [x, y]]
+        if y in descendants(trial, x):
+            continue
+        value = select(trial, x, [y])
+        value += select(trial, y, [])
+        if value > now + LEAST_GAIN:
+            adjacency = trial
+    return adjacency
+
+
+def moral_graph(adjacency):
+    """Pairs of nodes that are adjacent or have a child in common."""
+    counts = adjacency.astype(np.int32)
+    moral = adjacency | adjacency.T | (counts @ counts.T > 0)
+    np.fill_diagonal(moral, False)
+    return moral
+
+
+def make_room(permitted, graph, adjacency, problem, max_parents):
+    """Let a graph's edges in; where they do not fit, the strongest stay.
+
+    A node with too many keeps its parents in the DAG `adjacency`, then the
+    strongest of `graph`, then the strongest of what it had.
+    """
+    larger = permitted | graph
+    for node in np.flatnonzero(larger.sum(axis=0) > max_parents):
+        if not (graph[:, node] & ~permitted[:, node]).any():
+            larger[:, node] = permitted[:, node]
+            continue
+        kept = np.flatnonzero(problem.constraints.required[:, node])
+        for pool in (adjacency, graph, permitted):
+            kept = problem.score.select_parents(
+                node, np.flatnonzero(pool[:, node]), max_parents, kept=kept, stop=False
+            )
         larger[:, node] = False
         larger[kept, node] = True
-    if np.array_equal(larger, permitted):
-        pairs = paying_pairs(adjacency, problem)
-        larger = merge_graph(larger, pairs, "dag", options.max_parents)
-    if np.array_equal(larger, permitted):
-        larger = widen(larger, adjacency, problem, options.wide_limit)
     return larger
 
 
@@ -352,7 +444,7 @@ def probable_edges(tables, order, stream, n_iter, threshold):
     return counts > threshold * POSTERIOR_DRAWS
 
 
-def iterate_space(problem, permitted, options, entropy, restart=0):
+def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
     """Search, expand the space, and search again until nothing changes.
 
     Parameters
@@ -367,6 +459,8 @@ def iterate_space(problem, permitted, options, entropy, restart=0):
         Seed.
     restart : int, default=0
         Which of several independent searches this is.
+    start : ndarray of bool, shape (n_features, n_features), default=None
+        A DAG to start from; None for a random order.
 
     Returns
     -------
@@ -374,9 +468,12 @@ def iterate_space(problem, permitted, options, entropy, restart=0):
         The best DAG ever seen, and the last space.
     """
     stream = bit_generator(entropy, 2, restart)
-    order = random_order(np.random.Generator(stream), problem.constraints.required)
+    if start is None:
+        start = problem.constraints.required
+    generator = np.random.Generator(stream)
+    order = random_order(generator, start)
     best, log_score = None, -np.inf
-    tables, history = None, []
+    tables, history, n_stalled = None, [], 0
     while True:
         began = time.perf_counter()
         space = make_space(permitted, problem.constraints, extended=options.extended)
@@ -388,11 +485,14 @@ def iterate_space(problem, permitted, options, entropy, restart=0):
         order, value = search_orders(tables, order, stream, options)
         found = best_dag_of_order(tables, order)
         improved = value > log_score + LEAST_GAIN
+        n_stalled = 0 if improved else n_stalled + 1
         if improved:
             best, log_score = found, value
         larger = permitted
         if space.extended:
-            larger = expand(permitted, found, problem, options)
+            larger, better = expand(permitted, found, problem, options)
+            if better is not found:
+                order = random_order(generator, better)
             if options.threshold is not None:
                 probable = probable_edges(
                     tables, order, stream, options.n_iter, options.threshold
@@ -407,7 +507,7 @@ def iterate_space(problem, permitted, options, entropy, restart=0):
         unchanged = np.array_equal(larger, permitted)
         if unchanged and (not improved or not space.extended):
             break
-        if len(history) > options.max_expansions:
+        if n_stalled == PATIENCE or len(history) > options.max_expansions:
             break
         permitted = larger
     return SearchResult(
@@ -425,8 +525,20 @@ def search_structure(problem, start, options, entropy, n_restarts, n_jobs):
         permitted = ~problem.constraints.forbidden
     else:
         permitted = add_selected_parents(start(), problem, options.soft_limit)
+    if fits_whole(problem.constraints, options.max_parents) or n_restarts == 1:
+        return iterate_space(problem, permitted, options, entropy)
+    quick = replace(options, thorough=False)
     jobs = [
-        (problem, permitted, options, entropy, restart) for restart in range(n_restarts)
+        (problem, permitted, quick, entropy, restart) for restart in range(n_restarts)
     ]
     results = run_parallel(iterate_space, jobs, n_jobs)
-    return max(results, key=lambda result: result.log_score)
+    results.sort(key=lambda result: -result.log_score)
+    best = results[0]
+    permitted = best.space.permitted
+    for other in results[1:]:
+        permitted = merge_graph(
+            permitted, other.adjacency, options.merge, options.max_parents
+        )
+    return iterate_space(
+        problem, permitted, options, entropy, n_restarts, best.adjacency
+    )
