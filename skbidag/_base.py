@@ -240,8 +240,12 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             sample_weight=problem.weights,
             constraints=problem.constraints,
         )
-        space = make_space(permitted, problem.constraints, extended=self.extra_parent)
-        return trim_space(space, problem.score, self.max_parents, problem.names)
+        plain = make_space(permitted, problem.constraints, extended=False)
+        plain = trim_space(plain, problem.score, self.max_parents, problem.names)
+        # after trimming: who falls out of a full space is then outside
+        return make_space(
+            plain.permitted, problem.constraints, extended=self.extra_parent
+        )
 
     def _find(self, problem, entropy):
         """The search space, and where chains start."""
