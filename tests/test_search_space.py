@@ -1,4 +1,4 @@
-"""Search spaces and constraints: what a user may say about edges, and what comes of it."""
+"""Search spaces and constraints: what a user may say about edges, and how it holds."""
 
 import itertools
 
@@ -148,7 +148,7 @@ def test_contradictions_fail_before_any_work(data):
         search_space=never,
         required_edges=[("a", "b"), ("b", "c"), ("c", "a")],
     )
-    with pytest.raises(ValueError, match="cycle: .*'a' -> 'b'"):
+    with pytest.raises(ValueError, match=r"cycle: .*'a' -> 'b'"):
         model.fit(frame)
 
 
