@@ -717,14 +717,15 @@ def test_other_seeds_give_other_chains(data):
     assert quick(random_state=None).fit(data).log_score_trace_.shape == (3, 40)
 
 
-def test_rounding_does_not_change_a_chain(data):
+@pytest.mark.parametrize("search_space", ["pc", "iterative"])
+def test_rounding_does_not_change_a_chain(data, search_space):
     """Rows in another order, or repeated, give the scores other last bits."""
-    model = quick().fit(data)
-    turned = quick().fit(data[::-1])
+    model = quick(search_space=search_space).fit(data)
+    turned = quick(search_space=search_space).fit(data[::-1])
     assert_array_equal(turned.dag_samples_.packed, model.dag_samples_.packed)
     weights = np.random.default_rng(0).integers(0, 3, size=len(data))
-    repeated = quick().fit(np.repeat(data, weights, axis=0))
-    weighted = quick().fit(data, sample_weight=weights)
+    repeated = quick(search_space=search_space).fit(np.repeat(data, weights, axis=0))
+    weighted = quick(search_space=search_space).fit(data, sample_weight=weights)
     assert_array_equal(repeated.dag_samples_.packed, weighted.dag_samples_.packed)
     assert_allclose(repeated.log_score_trace_, weighted.log_score_trace_, rtol=1e-10)
 

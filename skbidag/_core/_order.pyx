@@ -530,11 +530,11 @@ cdef class OrderChain:
 
     def run(self, Py_ssize_t n_steps):
         """Make `n_steps` steps without holding the GIL."""
-        cdef Py_ssize_t t
+        cdef Py_ssize_t _
         if self.n < 2:
             return  # one order only: every step stays on it
         with nogil:
-            for t in range(n_steps):
+            for _ in range(n_steps):
                 self.step()
                 # at fixed steps of the chain, not of the block
                 self.n_steps += 1
@@ -560,10 +560,10 @@ cdef class OrderChain:
                 self.propose_relocation(node)
                 best = <Py_ssize_t> self.place[node]
                 least = self.least_gain(self.slot_total[best])
+                # the first of equals, which must not be up to rounding
                 for s in range(self.n):
                     if self.slot_total[s] > self.slot_total[best] + least:
                         best = s
-                        least = 0.0
                 since_change += 1
                 if best != <Py_ssize_t> self.place[node]:
                     self.apply_relocation(node, best)
@@ -594,11 +594,11 @@ cdef class OrderChain:
 
     def kick(self, Py_ssize_t n_moves):
         """Put `n_moves` random nodes at random places, required edges permitting."""
-        cdef Py_ssize_t t, node, slot
+        cdef Py_ssize_t _, node, slot
         if self.n < 2:
             return
         with nogil:
-            for t in range(n_moves):
+            for _ in range(n_moves):
                 node = below(self.bitgen, self.n)
                 slot = below(self.bitgen, self.n)
                 self.propose_relocation(node)
