@@ -25,12 +25,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skbidag._chains import bit_generator
+from skbidag._core._graphs import reachable
 from skbidag._core._order import OrderChain
 from skbidag._core._tables import TableViews
 from skbidag._parallel import run_parallel
 from skbidag._search_space import SearchSpace, make_space
 from skbidag._tables import build_tables
-from skbidag.graphs import descendants, to_cpdag
+from skbidag.graphs import to_cpdag
 
 # A gain in log score that is more than rounding.
 LEAST_GAIN = 1e-7
@@ -87,6 +88,11 @@ def wide_limit(score, n_features, max_parents):
 
 
 # --------------------------------------------------------------- over orders
+
+
+def descendants(adjacency, node):
+    """Nodes that paths from `node` lead to; no checks, for inner loops."""
+    return np.asarray(reachable(adjacency.view(np.uint8), node)).astype(bool)
 
 
 def best_dag_of_order(tables, order):
@@ -231,7 +237,7 @@ def add_selected_parents(permitted, problem, soft_limit):
     for node in range(len(permitted)):
         allowed = np.flatnonzero(~problem.constraints.forbidden[:, node])
         room = soft_limit - permitted[:, node].sum()
-        selected = problem.score.select_parents(
+        selected, _ = problem.score.select_parents(
             node, allowed, soft_limit,
             kept=np.flatnonzero(problem.constraints.required[:, node]),
         )  # fmt: skip
@@ -271,7 +277,7 @@ def widen(permitted, adjacency, problem, size):
             continue
         parents = np.flatnonzero(adjacency[:, node])
         others = ~permitted[:, node] & ~problem.constraints.forbidden[:, node]
-        selected = problem.score.select_parents(
+        selected, _ = problem.score.select_parents(
             node, np.flatnonzero(others), len(parents) + room, kept=parents, stop=False
         )
         permitted[selected, node] = True
@@ -342,7 +348,7 @@ def expand(permitted, adjacency, problem, options):
             neighbors = (better | better.T) & ~problem.constraints.forbidden
             return make_room(larger, neighbors, better, problem, limit), better
     blankets = moral_graph(adjacency) & ~problem.constraints.forbidden
-    larger = make_room(larger, blankets, adjacency, problem, limit)
+    larger = make_room(larger, blankets, adjacency, problem, options.soft_limit)
     if options.thorough and np.array_equal(larger, permitted):
         pairs = paying_pairs(adjacency, problem)
         larger = merge_graph(larger, pairs, "dag", limit)
@@ -370,11 +376,11 @@ def reverse_edges(adjacency, problem, max_parents):
         allowed = ~constraints.forbidden[:, node]
         allowed[descendants(trial, node)] = False
         kept = np.union1d(kept, np.flatnonzero(constraints.required[:, node]))
-        parents = score.select_parents(
+        parents, value = score.select_parents(
             node, np.flatnonzero(allowed), max_parents, kept=kept.astype(np.intp)
         )
         trial[parents, node] = True
-        return score.local_score(node, parents)
+        return value
 
     for x, y in np.argwhere(adjacency):
         if (
@@ -390,7 +396,7 @@ def reverse_edges(adjacency, problem, max_parents):
         )
         trial = adjacency.copy()
         trial[:, [x, y]] = constraints.required[:, [x, y]]
-        if y in descendants(trial, x):
+        if descendants(trial, x)[y]:
             continue
         value = select(trial, x, [y])
         value += select(trial, y, [])
@@ -411,17 +417,18 @@ def make_room(permitted, graph, adjacency, problem, max_parents):
     """Let a graph's edges in; where they do not fit, the strongest stay.
 
     A node with too many keeps its parents in the DAG `adjacency`, then the
-    strongest of `graph`, then the strongest of what it had.
+    strongest of `graph`, then the strongest of what it had. It never keeps fewer
+    than it had.
     """
     larger = permitted | graph
     for node in np.flatnonzero(larger.sum(axis=0) > max_parents):
         if not (graph[:, node] & ~permitted[:, node]).any():
-            larger[:, node] = permitted[:, node]
             continue
+        size = max(max_parents, permitted[:, node].sum())
         kept = np.flatnonzero(problem.constraints.required[:, node])
         for pool in (adjacency, graph, permitted):
-            kept = problem.score.select_parents(
-                node, np.flatnonzero(pool[:, node]), max_parents, kept=kept, stop=False
+            kept, _ = problem.score.select_parents(
+                node, np.flatnonzero(pool[:, node]), size, kept=kept, stop=False
             )
         larger[:, node] = False
         larger[kept, node] = True
