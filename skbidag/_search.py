@@ -284,12 +284,13 @@ def widen(permitted, adjacency, problem, size):
     return permitted
 
 
-def merge_graph(permitted, adjacency, merge, max_parents):
+def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit):
     """Let a DAG into a space.
 
-    Per node, the neighbors in the DAG's skeleton come in; if that is too many,
-    those the CPDAG permits as parents; then the DAG's own parents; if even these
-    do not fit, the node keeps what it had.
+    Per node, the neighbors in the DAG's skeleton come in; if that makes more than
+    `soft_limit`, those the CPDAG permits as parents; if these are too many as well,
+    the DAG's own parents, up to `hard_limit`; if even these do not fit, the node
+    keeps what it had.
 
     Parameters
     ----------
@@ -299,24 +300,24 @@ def merge_graph(permitted, adjacency, merge, max_parents):
         The DAG.
     merge : {"skeleton", "cpdag", "dag"}
         What to begin with.
-    max_parents : int or ndarray of int
-        The largest set of each node.
+    soft_limit, hard_limit : int
+        The largest sets.
 
     Returns
     -------
     permitted : ndarray of bool, shape (n_features, n_features)
         The larger space.
     """
-    choices = [adjacency]
+    choices = [(adjacency, hard_limit)]
     if merge != "dag":
-        choices.insert(0, to_cpdag(adjacency))
+        choices.insert(0, (to_cpdag(adjacency), soft_limit))
     if merge == "skeleton":
-        choices.insert(0, adjacency | adjacency.T)
+        choices.insert(0, (adjacency | adjacency.T, soft_limit))
     result = permitted.copy()
     waiting = np.ones(len(permitted), dtype=bool)
-    for graph in choices:
+    for graph, limit in choices:
         larger = permitted | graph
-        fits = waiting & (larger.sum(axis=0) <= max_parents)
+        fits = waiting & (larger.sum(axis=0) <= limit)
         result[:, fits] = larger[:, fits]
         waiting &= ~fits
     return result
@@ -338,7 +339,8 @@ def expand(permitted, adjacency, problem, options):
         The DAG to go on from: the one given, or a better one.
     """
     limit = options.max_parents
-    larger = merge_graph(permitted, adjacency, options.merge, limit)
+    larger = merge_graph(permitted, adjacency, options.merge, options.soft_limit, limit)
+    larger &= ~problem.constraints.forbidden
     larger = make_room(larger, adjacency, adjacency, problem, limit)
     if not np.array_equal(larger, permitted):
         return larger, adjacency
@@ -351,7 +353,7 @@ def expand(permitted, adjacency, problem, options):
     larger = make_room(larger, blankets, adjacency, problem, options.soft_limit)
     if options.thorough and np.array_equal(larger, permitted):
         pairs = paying_pairs(adjacency, problem)
-        larger = merge_graph(larger, pairs, "dag", limit)
+        larger = merge_graph(larger, pairs, "dag", limit, limit)
     if options.thorough and np.array_equal(larger, permitted):
         larger = widen(larger, adjacency, problem, options.wide_limit)
     return larger, adjacency
@@ -485,9 +487,9 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         began = time.perf_counter()
         space = make_space(permitted, problem.constraints, extended=options.extended)
         tables = build_tables(
-            problem.score, space, maxima=True, previous=tables,
-            n_jobs=options.n_jobs, memory_limit=options.memory_limit,
-            names=problem.names,
+            problem.score, space, scores=options.threshold is not None, maxima=True,
+            previous=tables, n_jobs=options.n_jobs,
+            memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
         order, value = search_orders(tables, order, stream, options)
         found = best_dag_of_order(tables, order)
@@ -504,7 +506,9 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
                 probable = probable_edges(
                     tables, order, stream, options.n_iter, options.threshold
                 )
-                larger = merge_graph(larger, probable, "dag", options.max_parents)
+                larger = merge_graph(
+                    larger, probable, "dag", options.max_parents, options.max_parents
+                )
         history.append(
             (
                 value, found.sum(), permitted.sum(), permitted.sum(axis=0).max(),
@@ -544,8 +548,9 @@ def search_structure(problem, start, options, entropy, n_restarts, n_jobs):
     permitted = best.space.permitted
     for other in results[1:]:
         permitted = merge_graph(
-            permitted, other.adjacency, options.merge, options.max_parents
-        )
+            permitted, other.adjacency, options.merge, options.soft_limit,
+            options.max_parents,
+        )  # fmt: skip
     return iterate_space(
         problem, permitted, options, entropy, n_restarts, best.adjacency
     )
