@@ -25,12 +25,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skbidag._chains import bit_generator
+from skbidag._core._graphs import reachable
 from skbidag._core._order import OrderChain
 from skbidag._core._tables import TableViews
 from skbidag._parallel import run_parallel
 from skbidag._search_space import SearchSpace, make_space
 from skbidag._tables import build_tables
-from skbidag.graphs import descendants, to_cpdag
+from skbidag.graphs import to_cpdag
 
 # A gain in log score that is more than rounding.
 LEAST_GAIN = 1e-7
@@ -87,6 +88,11 @@ def wide_limit(score, n_features, max_parents):
 
 
 # --------------------------------------------------------------- over orders
+
+
+def descendants(adjacency, node):
+    """Nodes that paths from `node` lead to; no checks, for inner loops."""
+    return np.asarray(reachable(adjacency.view(np.uint8), node)).astype(bool)
 
 
 def best_dag_of_order(tables, order):
@@ -231,7 +237,7 @@ def add_selected_parents(permitted, problem, soft_limit):
     for node in range(len(permitted)):
         allowed = np.flatnonzero(~problem.constraints.forbidden[:, node])
         room = soft_limit - permitted[:, node].sum()
-        selected = problem.score.select_parents(
+        selected, _ = problem.score.select_parents(
             node, allowed, soft_limit,
             kept=np.flatnonzero(problem.constraints.required[:, node]),
         )  # fmt: skip
@@ -271,19 +277,20 @@ def widen(permitted, adjacency, problem, size):
             continue
         parents = np.flatnonzero(adjacency[:, node])
         others = ~permitted[:, node] & ~problem.constraints.forbidden[:, node]
-        selected = problem.score.select_parents(
+        selected, _ = problem.score.select_parents(
             node, np.flatnonzero(others), len(parents) + room, kept=parents, stop=False
         )
         permitted[selected, node] = True
     return permitted
 
 
-def merge_graph(permitted, adjacency, merge, max_parents):
+def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit):
     """Let a DAG into a space.
 
-    Per node, the neighbors in the DAG's skeleton come in; if that is too many,
-    those the CPDAG permits as parents; then the DAG's own parents; if even these
-    do not fit, the node keeps what it had.
+    Per node, the neighbors in the DAG's skeleton come in; if that makes more than
+    `soft_limit`, those the CPDAG permits as parents; if these are too many as well,
+    the DAG's own parents, up to `hard_limit`; if even these do not fit, the node
+    keeps what it had.
 
     Parameters
     ----------
@@ -293,24 +300,24 @@ def merge_graph(permitted, adjacency, merge, max_parents):
         The DAG.
     merge : {"skeleton", "cpdag", "dag"}
         What to begin with.
-    max_parents : int or ndarray of int
-        The largest set of each node.
+    soft_limit, hard_limit : int
+        The largest sets.
 
     Returns
     -------
     permitted : ndarray of bool, shape (n_features, n_features)
         The larger space.
     """
-    choices = [adjacency]
+    choices = [(adjacency, hard_limit)]
     if merge != "dag":
-        choices.insert(0, to_cpdag(adjacency))
+        choices.insert(0, (to_cpdag(adjacency), soft_limit))
     if merge == "skeleton":
-        choices.insert(0, adjacency | adjacency.T)
+        choices.insert(0, (adjacency | adjacency.T, soft_limit))
     result = permitted.copy()
     waiting = np.ones(len(permitted), dtype=bool)
-    for graph in choices:
+    for graph, limit in choices:
         larger = permitted | graph
-        fits = waiting & (larger.sum(axis=0) <= max_parents)
+        fits = waiting & (larger.sum(axis=0) <= limit)
         result[:, fits] = larger[:, fits]
         waiting &= ~fits
     return result
@@ -332,7 +339,8 @@ def expand(permitted, adjacency, problem, options):
         The DAG to go on from: the one given, or a better one.
     """
     limit = options.max_parents
-    larger = merge_graph(permitted, adjacency, options.merge, limit)
+    larger = merge_graph(permitted, adjacency, options.merge, options.soft_limit, limit)
+    larger &= ~problem.constraints.forbidden
     larger = make_room(larger, adjacency, adjacency, problem, limit)
     if not np.array_equal(larger, permitted):
         return larger, adjacency
@@ -342,10 +350,10 @@ def expand(permitted, adjacency, problem, options):
             neighbors = (better | better.T) & ~problem.constraints.forbidden
             return make_room(larger, neighbors, better, problem, limit), better
     blankets = moral_graph(adjacency) & ~problem.constraints.forbidden
-    larger = make_room(larger, blankets, adjacency, problem, limit)
+    larger = make_room(larger, blankets, adjacency, problem, options.soft_limit)
     if options.thorough and np.array_equal(larger, permitted):
         pairs = paying_pairs(adjacency, problem)
-        larger = merge_graph(larger, pairs, "dag", limit)
+        larger = merge_graph(larger, pairs, "dag", limit, limit)
     if options.thorough and np.array_equal(larger, permitted):
         larger = widen(larger, adjacency, problem, options.wide_limit)
     return larger, adjacency
@@ -370,11 +378,11 @@ def reverse_edges(adjacency, problem, max_parents):
         allowed = ~constraints.forbidden[:, node]
         allowed[descendants(trial, node)] = False
         kept = np.union1d(kept, np.flatnonzero(constraints.required[:, node]))
-        parents = score.select_parents(
+        parents, value = score.select_parents(
             node, np.flatnonzero(allowed), max_parents, kept=kept.astype(np.intp)
         )
         trial[parents, node] = True
-        return score.local_score(node, parents)
+        return value
 
     for x, y in np.argwhere(adjacency):
         if (
@@ -390,7 +398,7 @@ def reverse_edges(adjacency, problem, max_parents):
         )
         trial = adjacency.copy()
         trial[:, [x, y]] = constraints.required[:, [x, y]]
-        if y in descendants(trial, x):
+        if descendants(trial, x)[y]:
             continue
         value = select(trial, x, [y])
         value += select(trial, y, [])
@@ -411,17 +419,18 @@ def make_room(permitted, graph, adjacency, problem, max_parents):
     """Let a graph's edges in; where they do not fit, the strongest stay.
 
     A node with too many keeps its parents in the DAG `adjacency`, then the
-    strongest of `graph`, then the strongest of what it had.
+    strongest of `graph`, then the strongest of what it had. It never keeps fewer
+    than it had.
     """
     larger = permitted | graph
     for node in np.flatnonzero(larger.sum(axis=0) > max_parents):
         if not (graph[:, node] & ~permitted[:, node]).any():
-            larger[:, node] = permitted[:, node]
             continue
+        size = max(max_parents, permitted[:, node].sum())
         kept = np.flatnonzero(problem.constraints.required[:, node])
         for pool in (adjacency, graph, permitted):
-            kept = problem.score.select_parents(
-                node, np.flatnonzero(pool[:, node]), max_parents, kept=kept, stop=False
+            kept, _ = problem.score.select_parents(
+                node, np.flatnonzero(pool[:, node]), size, kept=kept, stop=False
             )
         larger[:, node] = False
         larger[kept, node] = True
@@ -478,9 +487,9 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         began = time.perf_counter()
         space = make_space(permitted, problem.constraints, extended=options.extended)
         tables = build_tables(
-            problem.score, space, maxima=True, previous=tables,
-            n_jobs=options.n_jobs, memory_limit=options.memory_limit,
-            names=problem.names,
+            problem.score, space, scores=options.threshold is not None, maxima=True,
+            previous=tables, n_jobs=options.n_jobs,
+            memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
         order, value = search_orders(tables, order, stream, options)
         found = best_dag_of_order(tables, order)
@@ -497,7 +506,9 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
                 probable = probable_edges(
                     tables, order, stream, options.n_iter, options.threshold
                 )
-                larger = merge_graph(larger, probable, "dag", options.max_parents)
+                larger = merge_graph(
+                    larger, probable, "dag", options.max_parents, options.max_parents
+                )
         history.append(
             (
                 value, found.sum(), permitted.sum(), permitted.sum(axis=0).max(),
@@ -537,8 +548,9 @@ def search_structure(problem, start, options, entropy, n_restarts, n_jobs):
     permitted = best.space.permitted
     for other in results[1:]:
         permitted = merge_graph(
-            permitted, other.adjacency, options.merge, options.max_parents
-        )
+            permitted, other.adjacency, options.merge, options.soft_limit,
+            options.max_parents,
+        )  # fmt: skip
     return iterate_space(
         problem, permitted, options, entropy, n_restarts, best.adjacency
     )

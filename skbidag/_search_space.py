@@ -383,7 +383,7 @@ def trim_space(space, score, max_parents, names=None):
     permitted = space.permitted.copy()
     for node in np.flatnonzero(permitted.sum(axis=0) > max_parents):
         candidates = space.candidates(node)
-        kept = score.select_parents(
+        kept, _ = score.select_parents(
             node, candidates, max_parents,
             kept=np.flatnonzero(space.required[:, node]), stop=False,
         )  # fmt: skip

@@ -19,8 +19,11 @@ given the set: v(i | P + j) = r_ii - r_ij^2 / r_jj and ln det + ln r_jj give the
 scores of the set plus each outsider in one vector loop.
 """
 
+from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
+
+import numpy as np
 
 from skbidag._core._vector cimport (
     skb_log,
@@ -162,3 +165,102 @@ def fill_table(
     with nogil:
         visit(&walk, 0, 0, 0, 0.0, 0.0)
     free(levels)
+
+
+def select_parents(
+    const double[:, ::1] matrix, const double[::1] floor, const double[::1] offset,
+    const double[::1] slope, double det_weight, const double[::1] log_odds,
+    Py_ssize_t node, const unsigned char[::1] allowed, Py_ssize_t max_size,
+    const Py_ssize_t[::1] kept, bint stop,
+):
+    """Forward selection of parents: add the best until none raises the score.
+
+    The child's covariances and all variances given the parents so far are updated
+    by one row a step, the new parent's, which takes O(n l) for the l-th.
+
+    Parameters
+    ----------
+    matrix, floor, offset, slope, det_weight
+        As in :func:`fill_table`, `matrix` and `floor` for all variables.
+    log_odds : (n,) array
+        Log prior odds of each variable as a parent.
+    node : int
+        The child.
+    allowed : (n,) array of 0 and 1
+        Which variables may be added.
+    max_size : int
+        The most parents, those in `kept` included.
+    kept : (l,) array
+        Parents to start from.
+    stop : bool
+        Whether to stop when no addition raises the score.
+
+    Returns
+    -------
+    parents : list of int
+        `kept`, then the selected ones in the order of their selection.
+    log_score : float
+        Their score.
+    """
+    cdef:
+        Py_ssize_t n = matrix.shape[0]
+        Py_ssize_t size = 0, j, k, parent, n_kept = kept.shape[0]
+        double log_det = 0.0, log_prior = 0.0, factor, pivot, score, best, value
+        double variance, spread
+        double[:, ::1] rows = np.empty((max(max_size, n_kept, 1), n))
+        double[::1] pivots = np.empty(max(max_size, n_kept, 1))
+        double[::1] covariance = np.array(matrix[node])
+        double[::1] variances = np.array(np.diagonal(matrix))
+        unsigned char[::1] open_ = np.array(allowed)
+        list parents = []
+    open_[node] = 0
+    for k in range(n_kept):
+        open_[kept[k]] = 0
+    while True:
+        variance = max(covariance[node], floor[node])
+        score = (
+            offset[size] - slope[size] * skb_log(variance) - det_weight * log_det
+            + log_prior
+        )
+        if size < n_kept:
+            parent = kept[size]
+        else:
+            if size >= max_size:
+                break
+            parent = -1
+            best = score if stop else -INFINITY
+            for j in range(n):
+                if not open_[j]:
+                    continue
+                spread = max(variances[j], floor[j])
+                value = max(
+                    variance - covariance[j] / spread * covariance[j], floor[node]
+                )
+                value = (
+                    offset[size + 1] - slope[size + 1] * skb_log(value)
+                    - det_weight * (log_det + skb_log(spread)) + log_prior
+                    + log_odds[j]
+                )
+                if value > best:
+                    best = value
+                    parent = j
+            if parent < 0:
+                break
+        for j in range(n):
+            rows[size, j] = matrix[parent, j]
+        for k in range(size):
+            factor = rows[k, parent] / pivots[k]
+            for j in range(n):
+                rows[size, j] -= factor * rows[k, j]
+        pivot = max(rows[size, parent], floor[parent])
+        pivots[size] = pivot
+        factor = covariance[parent] / pivot
+        for j in range(n):
+            covariance[j] -= factor * rows[size, j]
+            variances[j] -= rows[size, j] / pivot * rows[size, j]
+        log_det += skb_log(pivot)
+        log_prior += log_odds[parent]
+        open_[parent] = 0
+        parents.append(parent)
+        size += 1
+    return parents, score

@@ -13,6 +13,9 @@ from skbidag.scores._categories import (
 from skbidag.scores._weights import check_weights
 from skbidag.scores.base import BaseScore
 
+# Levels of a variable that the kernel's integers can hold.
+MOST_LEVELS = 1 << 30
+
 
 class DiscreteScore(BaseScore):
     """Base class of scores that see categorical data through counts.
@@ -102,18 +105,56 @@ class DiscreteScore(BaseScore):
         of_configuration = np.bincount(configuration, weights=self.counts_)
         return of_cell[of_cell > 0], of_configuration[of_configuration > 0]
 
+    def addition_scores(self, node, parents):
+        # Parents that stay are like one parent with a level for each of their
+        # configurations: a table of two rows instead of 2**len(parents).
+        parents = np.asarray(parents, dtype=np.intp)
+        n_configurations = np.prod(self.n_levels_[parents].astype(float))
+        if len(parents) < 2 or n_configurations > MOST_LEVELS:
+            return super().addition_scores(node, parents)
+        n = self.n_features_in_
+        joint, _ = _configurations(
+            self._columns[parents], self.n_levels_[parents], self._columns.shape[1]
+        )
+        outsiders = np.setdiff1d(np.arange(n), [*parents, node])
+        log_odds = self.log_prior_odds_[:, node]
+        table = np.full((2, n), -np.inf)
+        self._fill_table(
+            node,
+            [n],
+            outsiders,
+            node,
+            table,
+            columns=np.vstack([self._columns, joint.astype(np.intc)]),
+            n_levels=np.append(self.n_levels_, int(n_configurations)),
+            log_odds=np.append(log_odds, log_odds[parents].sum()),
+        )
+        table[1, node] = -np.inf
+        return table[1]
+
     def _fill_table(
-        self, node, candidates, outsiders, base_column, out, pseudo_count, cost
+        self,
+        node,
+        candidates,
+        outsiders,
+        base_column,
+        out,
+        *,
+        columns=None,
+        n_levels=None,
+        log_odds=None,
     ):
+        """Let the kernel fill a table, of other columns than the data's if given."""
+        pseudo_count, cost = self._kernel_constants(node)
         fill_discrete_table(
-            self._columns,
+            self._columns if columns is None else columns,
             self._weights,
-            self.n_levels_,
+            self.n_levels_ if n_levels is None else n_levels,
             node,
             candidates,
             outsiders,
             base_column,
-            self.log_prior_odds_[:, node],
+            self.log_prior_odds_[:, node] if log_odds is None else log_odds,
             pseudo_count,
             cost,
             out,

@@ -6,6 +6,7 @@ from skbidag.scores._linear_gaussian import (
     conditional_variance,
     fill_gaussian_table,
     gaussian_pair_scores,
+    select_gaussian_parents,
     weighted_scatter,
 )
 from skbidag.scores._validation import check_continuous
@@ -74,4 +75,13 @@ class GaussianBIC:
         return gaussian_pair_scores(
             self.correlation, self.floor, self.constants(node, sizes),
             np.full(len(sizes), 0.5 * self.n_rows), 0.0, log_odds, node, parents,
+        )  # fmt: skip
+
+    def select_parents(self, log_odds, node, allowed, max_size, kept, stop):
+        """Forward selection; see BaseScore.select_parents."""
+        sizes = np.arange(max(max_size, len(kept)) + 1)
+        return select_gaussian_parents(
+            self.correlation, self.floor, self.constants(node, sizes),
+            np.full(len(sizes), 0.5 * self.n_rows), 0.0, log_odds, node, allowed,
+            max_size, kept, stop,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from skbidag._core._gaussian import fill_table
+from skbidag._core import _gaussian
 
 
 def weighted_scatter(X, weights):
@@ -92,7 +92,7 @@ def fill_gaussian_table(
         table, base = np.empty((len(out), width)), node
     elif not len(outsiders) and out.shape[1] > 1:
         table, base = np.empty((len(out), 1)), 0
-    fill_table(
+    _gaussian.fill_table(
         rows, diagonal, floors, child_column, columns, bias,
         np.ascontiguousarray(log_odds[candidates]), offset, slope, det_weight,
         base, table,
@@ -171,3 +171,18 @@ def gaussian_addition_scores(
     scores[parents] = -np.inf
     scores[node] = -np.inf
     return scores
+
+
+def select_gaussian_parents(
+    matrix, floor, offset, slope, det_weight, log_odds, node, allowed, max_size, kept,
+    stop,
+):  # fmt: skip
+    """Forward selection by the kernel; see BaseScore.select_parents."""
+    may_add = np.zeros(len(matrix), dtype=np.uint8)
+    may_add[allowed] = 1
+    kept = np.ascontiguousarray(kept, dtype=np.intp)
+    max_size = min(max_size, len(offset) - 1)
+    return _gaussian.select_parents(
+        matrix, floor, offset, slope, det_weight, np.ascontiguousarray(log_odds),
+        node, may_add, max_size, kept, stop,
+    )  # fmt: skip

@@ -201,6 +201,8 @@ class BaseScore(ABC, BaseEstimator):
         -------
         parents : list of int
             `kept`, then the selected ones in the order of their selection.
+        log_score : float
+            Their score.
         """
         parents = [int(parent) for parent in kept]
         best = self.local_score(node, parents)
@@ -213,8 +215,8 @@ class BaseScore(ABC, BaseEstimator):
             if scores[parent] == -np.inf or (stop and scores[parent] <= best):
                 break
             parents.append(parent)
-            best = scores[parent]
-        return parents
+            best = float(scores[parent])
+        return parents, best
 
     def pair_scores(self, node, parents):
         """Scores of `node` with two more parents, for each pair of variables.

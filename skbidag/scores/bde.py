@@ -189,15 +189,10 @@ class BDe(DiscreteScore):
         node, candidates, outsiders, base_column, out
             As in :meth:`BaseScore.fill_table`.
         """
-        self._fill_table(
-            node,
-            candidates,
-            outsiders,
-            base_column,
-            out,
-            pseudo_count=self.equivalent_sample_size,
-            cost=0.0,
-        )
+        self._fill_table(node, candidates, outsiders, base_column, out)
+
+    def _kernel_constants(self, node):
+        return self.equivalent_sample_size, 0.0
 
 
 def _log_rising(log_a, counts):

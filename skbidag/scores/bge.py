@@ -18,6 +18,7 @@ from skbidag.scores._linear_gaussian import (
     gaussian_addition_scores,
     gaussian_pair_scores,
     least_residual_share,
+    select_gaussian_parents,
     weighted_scatter,
 )
 from skbidag.scores._validation import check_continuous
@@ -177,6 +178,14 @@ class BGe(BaseScore):
         return gaussian_addition_scores(
             self.scatter_, self._floor, self._offset, self._slope, 0.5,
             self.log_prior_odds_[:, node], node, parents,
+        )  # fmt: skip
+
+    def select_parents(  # noqa: D102
+        self, node, allowed, max_size, kept=(), stop=True
+    ):
+        return select_gaussian_parents(
+            self.scatter_, self._floor, self._offset, self._slope, 0.5,
+            self.log_prior_odds_[:, node], node, allowed, max_size, kept, stop,
         )  # fmt: skip
 
     def pair_scores(self, node, parents):  # noqa: D102

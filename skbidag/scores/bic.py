@@ -10,6 +10,7 @@ from skbidag._sklearn import Interval, StrOptions
 from skbidag.scores._categories import is_discrete
 from skbidag.scores._discrete import DiscreteScore
 from skbidag.scores._gaussian_bic import GaussianBIC
+from skbidag.scores.base import BaseScore
 
 
 class BIC(DiscreteScore):
@@ -143,15 +144,24 @@ class BIC(DiscreteScore):
                 out,
             )
         else:
-            self._fill_table(
-                node,
-                candidates,
-                outsiders,
-                base_column,
-                out,
-                pseudo_count=0.0,
-                cost=self._cost(node),
-            )
+            self._fill_table(node, candidates, outsiders, base_column, out)
+
+    def _kernel_constants(self, node):
+        return 0.0, self._cost(node)
+
+    def addition_scores(self, node, parents):  # noqa: D102
+        if self.kind_ == "discrete":
+            return super().addition_scores(node, parents)
+        return BaseScore.addition_scores(self, node, parents)
+
+    def select_parents(  # noqa: D102
+        self, node, allowed, max_size, kept=(), stop=True
+    ):
+        if self.kind_ == "discrete":
+            return super().select_parents(node, allowed, max_size, kept, stop)
+        return self._gaussian.select_parents(
+            self.log_prior_odds_[:, node], node, allowed, max_size, kept, stop
+        )
 
     def pair_scores(self, node, parents):  # noqa: D102
         if self.kind_ == "discrete":
