@@ -309,7 +309,10 @@ cdef class OrderChain:
 
     cdef inline void inspect(self, double log_score) noexcept nogil:
         """Keep the present order if none was better."""
-        if log_score > self.best_log_score:
+        # the first of equals here, too
+        if self.best_log_score == -INFINITY or (
+            log_score > self.best_log_score + self.least_gain(self.best_log_score)
+        ):
             self.best_log_score = log_score
             self.best_order_[:] = self.order_
 
