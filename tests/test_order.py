@@ -578,7 +578,7 @@ def test_maxima_of_all_orders(extended, required):
             chain.set_order(order)
             top = chain.climb_by_transpositions()
             assert all(chain.swap_change(p, p + 1) <= 1e-6 for p in range(n - 1))
-    assert chain.best_log_score == pytest.approx(max(exact), rel=1e-12)
+    assert chain.best_log_score == pytest.approx(max(exact), rel=1e-11)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
@@ -616,9 +616,9 @@ def test_best_is_the_best_of_all_visited(moves, maximize):
     for _ in range(300):
         chain.run(1)
         best = max(best, enumeration.log_score(chain.order, maximize))
-        assert chain.best_log_score == pytest.approx(best, rel=1e-12)
+        assert chain.best_log_score == pytest.approx(best, rel=1e-11)
     found = enumeration.log_score(chain.best_order, maximize)
-    assert found == pytest.approx(best, rel=1e-12)
+    assert found == pytest.approx(best, rel=1e-11)
 
 
 def test_kicks_respect_required_edges():

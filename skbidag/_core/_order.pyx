@@ -118,7 +118,7 @@ cdef class OrderChain:
         self.swap_below = move_probabilities[SWAP]
         self.transposition_below = self.swap_below + move_probabilities[TRANSPOSITION]
         self.order_ = np.empty(n, dtype=np.intp)
-        self.best_order_ = np.empty(n, dtype=np.intp)
+        self.best_order_ = np.array(order, dtype=np.intp)
         self.place = np.full(max(self.width, n), -1.0)
         self.mask = np.zeros(n, dtype=np.int64)
         self.score = np.zeros(n)
@@ -308,11 +308,8 @@ cdef class OrderChain:
         return 1e-9 * (1.0 + fabs(log_score))
 
     cdef inline void inspect(self, double log_score) noexcept nogil:
-        """Keep the present order if none was better."""
-        # the first of equals here, too
-        if self.best_log_score == -INFINITY or (
-            log_score > self.best_log_score + self.least_gain(self.best_log_score)
-        ):
+        """Keep the present order if none was better, the first of equals."""
+        if log_score > self.best_log_score + 1e-12 * (1.0 + fabs(log_score)):
             self.best_log_score = log_score
             self.best_order_[:] = self.order_
 
