@@ -27,7 +27,7 @@ The scores may be raised to a power (tempering) when searching. Every order that
 looked at, accepted or not, is inspected for the best.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -547,9 +547,7 @@ cdef class OrderChain:
                 self.propose_relocation(node)
                 best = <Py_ssize_t> self.place[node]
                 # more than rounding, or two orders of one DAG could take turns
-                least = 1e-9 * (1.0 - self.slot_total[best])
-                if least < 1e-9:
-                    least = 1e-9
+                least = 1e-9 * (1.0 + fabs(self.slot_total[best]))
                 for s in range(self.n):
                     if self.slot_total[s] > self.slot_total[best] + least:
                         best = s
@@ -574,7 +572,7 @@ cdef class OrderChain:
             while since_change < self.n - 1:
                 change = self.propose_swap(p, p + 1)
                 since_change += 1
-                if change > 1e-9 * (1.0 - self.current):
+                if change > 1e-9 * (1.0 + fabs(self.current)):
                     self.apply_swap(p, p + 1, change)
                     since_change = 0
                 p = (p + 1) % (self.n - 1)
