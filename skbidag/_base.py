@@ -528,6 +528,7 @@ class SamplerMixin:
             search, "search_space_"
         ):
             return super()._find(problem, entropy)
+        search._validate_params()
         result = search._search(problem, entropy)
         return Found(result.space, result.adjacency)
 

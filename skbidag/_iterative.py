@@ -154,6 +154,10 @@ class IterativeSearchStructure(OrderStructure):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **OrderStructure._parameter_constraints,
+        "search_space": [
+            StrOptions({"pc", "glasso", "full"}),
+            *OrderStructure._parameter_constraints["search_space"][1:],
+        ],
         "soft_limit": [Interval(Integral, 0, None, closed="left")],
         "search": [StrOptions(set(ENGINES))],
         "merge": [StrOptions({"skeleton", "cpdag", "dag"})],

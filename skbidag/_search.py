@@ -194,7 +194,7 @@ def tempered_mcmc(chain, n, n_iter):
     target = 1.0 / n
     block = max(100, n_iter // 200)
     before = np.zeros(2, dtype=np.int64)
-    for _ in range(200):
+    for _ in range(200 if n > 1 else 0):
         chain.run(block)
         now = np.array([chain.accepted_moves.sum(), chain.proposed_moves.sum()])
         accepted, proposed = now - before
@@ -256,7 +256,7 @@ def paying_pairs(adjacency, problem):
         parents = np.flatnonzero(adjacency[:, node])
         scores = problem.score.pair_scores(node, parents)
         if scores is None:
-            return pairs
+            continue
         barred = problem.constraints.forbidden[:, node].copy()
         barred[descendants(adjacency, node)] = True
         scores[barred] = -np.inf
@@ -284,7 +284,7 @@ def widen(permitted, adjacency, problem, size):
     return permitted
 
 
-def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit):
+def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit, forbidden):
     """Let a DAG into a space.
 
     Per node, the neighbors in the DAG's skeleton come in; if that makes more than
@@ -302,6 +302,8 @@ def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit):
         What to begin with.
     soft_limit, hard_limit : int
         The largest sets.
+    forbidden : ndarray of bool, shape (n_features, n_features)
+        Edges that do not come in: a DAG's edge may be forbidden the other way.
 
     Returns
     -------
@@ -316,7 +318,7 @@ def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit):
     result = permitted.copy()
     waiting = np.ones(len(permitted), dtype=bool)
     for graph, limit in choices:
-        larger = permitted | graph
+        larger = permitted | (graph & ~forbidden)
         fits = waiting & (larger.sum(axis=0) <= limit)
         result[:, fits] = larger[:, fits]
         waiting &= ~fits
@@ -338,22 +340,23 @@ def expand(permitted, adjacency, problem, options):
     adjacency : ndarray of bool, shape (n_features, n_features)
         The DAG to go on from: the one given, or a better one.
     """
-    limit = options.max_parents
-    larger = merge_graph(permitted, adjacency, options.merge, options.soft_limit, limit)
-    larger &= ~problem.constraints.forbidden
+    limit, forbidden = options.max_parents, problem.constraints.forbidden
+    larger = merge_graph(
+        permitted, adjacency, options.merge, options.soft_limit, limit, forbidden
+    )
     larger = make_room(larger, adjacency, adjacency, problem, limit)
     if not np.array_equal(larger, permitted):
         return larger, adjacency
     if options.thorough:
         better = reverse_edges(adjacency, problem, limit)
         if better is not adjacency:
-            neighbors = (better | better.T) & ~problem.constraints.forbidden
+            neighbors = (better | better.T) & ~forbidden
             return make_room(larger, neighbors, better, problem, limit), better
-    blankets = moral_graph(adjacency) & ~problem.constraints.forbidden
+    blankets = moral_graph(adjacency) & ~forbidden
     larger = make_room(larger, blankets, adjacency, problem, options.soft_limit)
     if options.thorough and np.array_equal(larger, permitted):
         pairs = paying_pairs(adjacency, problem)
-        larger = merge_graph(larger, pairs, "dag", limit, limit)
+        larger = merge_graph(larger, pairs, "dag", limit, limit, forbidden)
     if options.thorough and np.array_equal(larger, permitted):
         larger = widen(larger, adjacency, problem, options.wide_limit)
     return larger, adjacency
@@ -439,8 +442,6 @@ def make_room(permitted, graph, adjacency, problem, max_parents):
 
 def probable_edges(tables, order, stream, n_iter, threshold):
     """Edges whose probability, by a short order chain, exceeds a threshold."""
-    for table in tables:
-        table.add_sums()
     n = len(tables)
     chain = OrderChain(TableViews(tables), stream, order, np.array([6, n, 1]) / (n + 7))
     packed = np.zeros((n, -(-n // 8)), dtype=np.uint8)
@@ -474,7 +475,7 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
     Returns
     -------
     result : SearchResult
-        The best DAG ever seen, and the last space.
+        The best DAG ever seen, and the last space, which holds it.
     """
     stream = bit_generator(entropy, 2, restart)
     if start is None:
@@ -487,7 +488,8 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         began = time.perf_counter()
         space = make_space(permitted, problem.constraints, extended=options.extended)
         tables = build_tables(
-            problem.score, space, scores=options.threshold is not None, maxima=True,
+            problem.score, space, scores=options.threshold is not None,
+            sums=options.threshold is not None, maxima=True,
             previous=tables, n_jobs=options.n_jobs,
             memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
@@ -497,8 +499,10 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         n_stalled = 0 if improved else n_stalled + 1
         if improved:
             best, log_score = found, value
+        # a better DAG that an expansion finds must get its turn, so none at the end
+        ends = n_stalled == PATIENCE or len(history) == options.max_expansions
         larger = permitted
-        if space.extended:
+        if space.extended and not ends:
             larger, better = expand(permitted, found, problem, options)
             if better is not found:
                 order = random_order(generator, better)
@@ -507,8 +511,9 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
                     tables, order, stream, options.n_iter, options.threshold
                 )
                 larger = merge_graph(
-                    larger, probable, "dag", options.max_parents, options.max_parents
-                )
+                    larger, probable, "dag", options.max_parents, options.max_parents,
+                    problem.constraints.forbidden,
+                )  # fmt: skip
         history.append(
             (
                 value, found.sum(), permitted.sum(), permitted.sum(axis=0).max(),
@@ -516,11 +521,13 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
             )
         )  # fmt: skip
         unchanged = np.array_equal(larger, permitted)
-        if unchanged and (not improved or not space.extended):
-            break
-        if n_stalled == PATIENCE or len(history) > options.max_expansions:
+        if ends or (unchanged and (not improved or not space.extended)):
             break
         permitted = larger
+    if ((best & ~space.permitted).sum(axis=0) > space.extended).any():
+        # it was found in an earlier space, parts of which have made room since
+        permitted = make_room(permitted, best, best, problem, options.max_parents)
+        space = make_space(permitted, problem.constraints, extended=options.extended)
     return SearchResult(
         best, float(log_score), space, np.array(history, dtype=EXPANSION_FIELDS)
     )
@@ -549,7 +556,7 @@ def search_structure(problem, start, options, entropy, n_restarts, n_jobs):
     for other in results[1:]:
         permitted = merge_graph(
             permitted, other.adjacency, options.merge, options.soft_limit,
-            options.max_parents,
+            options.max_parents, problem.constraints.forbidden,
         )  # fmt: skip
     return iterate_space(
         problem, permitted, options, entropy, n_restarts, best.adjacency

@@ -110,13 +110,18 @@ class DiscreteScore(BaseScore):
         # configurations: a table of two rows instead of 2**len(parents).
         parents = np.asarray(parents, dtype=np.intp)
         n_configurations = np.prod(self.n_levels_[parents].astype(float))
-        if len(parents) < 2 or n_configurations > MOST_LEVELS:
+        if n_configurations > MOST_LEVELS:
             return super().addition_scores(node, parents)
         n = self.n_features_in_
+        outsiders = np.setdiff1d(np.arange(n), [*parents, node])
+        if len(parents) < 2:
+            table = np.full((1 << len(parents), n), -np.inf)
+            self._fill_table(node, parents, outsiders, node, table)
+            table[-1, node] = -np.inf
+            return table[-1]
         joint, _ = _configurations(
             self._columns[parents], self.n_levels_[parents], self._columns.shape[1]
         )
-        outsiders = np.setdiff1d(np.arange(n), [*parents, node])
         log_odds = self.log_prior_odds_[:, node]
         table = np.full((2, n), -np.inf)
         self._fill_table(

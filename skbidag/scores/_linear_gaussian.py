@@ -147,6 +147,8 @@ def gaussian_addition_scores(
 ):
     """Scores of `node` with `parents` and each other variable."""
     size = len(parents)
+    if size == len(matrix) - 1:
+        return np.full(len(matrix), -np.inf)
     parents = np.asarray(parents, dtype=np.intp)
     # rows of the child and of the parents still to be swept, and the diagonal
     rows = matrix[np.append(node, parents)]

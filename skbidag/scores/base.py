@@ -174,11 +174,10 @@ class BaseScore(ABC, BaseEstimator):
         """
         n = self.n_features_in_
         parents = np.asarray(parents, dtype=np.intp)
-        outsiders = np.setdiff1d(np.arange(n), [*parents, node])
-        table = np.full((1 << len(parents), n), -np.inf)
-        self.fill_table(node, parents, outsiders, node, table)
-        table[-1, node] = -np.inf
-        return table[-1]
+        log_scores = np.full(n, -np.inf)
+        for other in np.setdiff1d(np.arange(n), [*parents, node]):
+            log_scores[other] = self._finite_score(node, [*parents, other])
+        return log_scores
 
     def select_parents(self, node, allowed, max_size, kept=(), stop=True):
         """Forward selection: add the best parent until none raises the score.

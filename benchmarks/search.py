@@ -1,0 +1,266 @@
+"""The search for the best DAG in the paper's setting: how good, and how fast.
+
+    python benchmarks/search.py               # all, on one core
+    python benchmarks/search.py --quick       # fewer and smaller graphs
+    python benchmarks/search.py --engines     # ways to search over orders
+    python benchmarks/search.py --ablation    # what each ingredient is good for
+
+The graphs are Erdős–Rényi with two parents on average, weights from U(0.4, 2) and
+unit noise; the columns are standardized. BGe with alpha_mu = 0.25, PC with its
+default alpha, the time of which counts. Beside the distance from the true CPDAG
+stands the paper's own (its file `paper_accuracy.csv`, if there). A search has failed
+for sure where its best DAG scores below the one that the data come from. Run it with
+``OMP_NUM_THREADS=1``.
+"""
+
+import argparse
+import csv
+import resource
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from skbidag import IterativeSearchStructure, _search
+from skbidag.datasets import load_network, make_gaussian_network
+from skbidag.metrics import structural_hamming_distance
+from skbidag.scores import BDe, BGe
+
+# Graphs of each size, and the median seconds to stay below.
+N_GRAPHS = {20: 20, 80: 20, 140: 5, 200: 5}
+TARGETS = {20: 0.3, 80: 2.0, 200: 20.0}
+PAPER = Path(__file__).parents[2] / "shared" / "paper" / "paper_accuracy.csv"
+# More rounding than a sum of local scores has.
+ROUNDING = 1e-6
+
+
+def paper_distances(path):
+    """Median and mean SHD/n of the paper's best DAG, by numbers of columns and rows."""
+    if not path.exists():
+        return {}
+    with open(path) as file:
+        return {
+            (int(row["n"]), int(row["N"])): (
+                float(row["SHDn_median"]),
+                float(row["SHDn_mean"]),
+            )
+            for row in csv.DictReader(file)
+            if row["type"] == "ERs" and row["method"] == "MAP" and row["parents"] == "2"
+        }
+
+
+def fit(X, score, seed, **options):
+    """Search; return the estimator and the seconds it took."""
+    model = IterativeSearchStructure(score, n_draws=0, random_state=seed, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PC's sets that are too large
+        start = perf_counter()
+        model.fit(X)
+    return model, perf_counter() - start
+
+
+def make_graphs(n_features, factor, n_graphs, seed):
+    for graph in range(n_graphs):
+        yield make_gaussian_network(
+            factor * n_features,
+            n_features,
+            random_state=1000 * seed + graph,
+        )
+
+
+def excess(model, adjacency):
+    """By how much the best DAG found scores above the generating one."""
+    return model.log_score_ - model.score_.dag_score(adjacency)
+
+
+def peak_gigabytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+
+
+def count_of(flags):
+    return f"{sum(flags)}/{len(flags)}"
+
+
+def run_paper_setting(args):
+    paper = paper_distances(args.paper)
+    print(
+        f"{'':>20}{'SHD/n':>16}{'paper':>16}{'score at':>10}{'worst':>9}"
+        f"{'seconds':>18}{'':>9}{'peak':>8}"
+    )
+    print(
+        f"{'n':>4}{'N':>6}{'graphs':>10}{'median':>8}{'mean':>8}{'median':>8}"
+        f"{'mean':>8}{'least':>10}{'by':>9}{'median':>9}{'max':>9}{'target':>9}"
+        f"{'GB':>8}"
+    )
+    reached = []
+    for n in args.sizes:
+        for factor in args.factors:
+            n_graphs = args.graphs or N_GRAPHS.get(n, 5)
+            distances, gains, seconds = [], [], []
+            for network in make_graphs(n, factor, n_graphs, args.seed):
+                model, took = fit(network.data, BGe(alpha_mu=0.25), args.seed)
+                distances.append(
+                    structural_hamming_distance(network.adjacency, model.adjacency_) / n
+                )
+                gains.append(excess(model, network.adjacency))
+                seconds.append(took)
+            well = [gain >= -ROUNDING for gain in gains]
+            reached += well
+            theirs = "".join(f"{x:>8.3f}" for x in paper.get((n, factor * n), ()))
+            target = f"{TARGETS[n]:.1f}" if n in TARGETS else "-"
+            print(
+                f"{n:>4}{factor * n:>6}{n_graphs:>10}{np.median(distances):>8.3f}"
+                f"{np.mean(distances):>8.3f}{theirs or '-':>16}{count_of(well):>10}"
+                f"{min(gains):>9.2f}{np.median(seconds):>9.3f}{max(seconds):>9.3f}"
+                f"{target:>9}{peak_gigabytes():>8.2f}",
+                flush=True,
+            )
+    print(f"best DAG scores at least as the generating one: {count_of(reached)}")
+
+
+def run_discrete(args):
+    print(f"\n{'network':>10}{'rows':>6}{'above generating DAG':>24}{'seconds':>9}")
+    networks = [("alarm", 1000), ("andes", 2230)]
+    for name, n_samples in networks[: 1 if args.quick else 2]:
+        network = load_network(name)
+        X = network.sample(n_samples, random_state=args.seed)
+        model, took = fit(X, BDe(1.0), args.seed)
+        print(
+            f"{name:>10}{n_samples:>6}{excess(model, network.adjacency):>24.2f}"
+            f"{took:>9.2f}",
+            flush=True,
+        )
+
+
+def run_engines(args):
+    """Searches by each engine on the same graphs, and the best score of any."""
+    engines = sorted(_search.ENGINES)
+    print("score below the best engine's, mean (times best); median seconds")
+    print(f"{'n':>4}{'N':>6}" + "".join(f"{engine:>26}" for engine in engines))
+    for n in args.sizes:
+        for factor in args.factors:
+            n_graphs = args.graphs or min(5, N_GRAPHS.get(n, 5))
+            scores, seconds = [], []
+            for network in make_graphs(n, factor, n_graphs, args.seed):
+                fits = [
+                    fit(network.data, BGe(alpha_mu=0.25), args.seed, search=engine)
+                    for engine in engines
+                ]
+                scores.append([model.log_score_ for model, _ in fits])
+                seconds.append([took for _, took in fits])
+            below = np.max(scores, axis=1, keepdims=True) - scores
+            line = f"{n:>4}{factor * n:>6}"
+            for k in range(len(engines)):
+                best = count_of(below[:, k] <= ROUNDING)
+                line += f"{below[:, k].mean():>10.2f} ({best}) "
+                line += f"{np.median(seconds, axis=0)[k]:>7.3f} s"
+            print(line, flush=True)
+
+
+@contextmanager
+def without(ingredient):
+    """Run the search with one of its parts made to do nothing."""
+    nothing = {
+        "forward selection": (
+            "add_selected_parents",
+            lambda permitted, problem, soft_limit: permitted,
+        ),
+        "reversals": (
+            "reverse_edges",
+            lambda adjacency, problem, max_parents: adjacency,
+        ),
+        "spouses": ("moral_graph", np.zeros_like),
+        "pairs": ("paying_pairs", lambda adjacency, problem: np.zeros_like(adjacency)),
+        "widening": (
+            "widen",
+            lambda permitted, adjacency, problem, size: permitted,
+        ),
+    }
+    if ingredient == "nothing":
+        yield
+        return
+    # "all" is the paper's scheme: the best DAG alone enlarges the space
+    names = nothing if ingredient == "all" else [ingredient]
+    kept = {name: getattr(_search, nothing[name][0]) for name in names}
+    try:
+        for name in names:
+            setattr(_search, *nothing[name])
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(_search, nothing[name][0], function)
+
+
+def run_ablation(args):
+    ingredients = [
+        "nothing", "forward selection", "reversals", "spouses", "pairs", "widening",
+        "all",
+    ]  # fmt: skip
+    print("without what: graphs below the generating DAG's score, mean log score")
+    print("less than with everything, median seconds")
+    print(f"{'n':>4}{'N':>6}{'without':>20}{'below':>8}{'less by':>9}{'seconds':>9}")
+    for n in args.sizes:
+        for factor in args.factors:
+            n_graphs = args.graphs or N_GRAPHS.get(n, 5)
+            networks = list(make_graphs(n, factor, n_graphs, args.seed))
+            whole = None
+            for ingredient in ingredients:
+                with without(ingredient):
+                    fits = [
+                        fit(network.data, BGe(alpha_mu=0.25), args.seed)
+                        for network in networks
+                    ]
+                below = [
+                    excess(model, network.adjacency) < -ROUNDING
+                    for (model, _), network in zip(fits, networks, strict=True)
+                ]
+                mean = np.mean([model.log_score_ for model, _ in fits])
+                whole = mean if whole is None else whole
+                print(
+                    f"{n:>4}{factor * n:>6}{ingredient:>20}{count_of(below):>8}"
+                    f"{whole - mean:>9.2f}{np.median([s for _, s in fits]):>9.3f}",
+                    flush=True,
+                )
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--graphs", type=int, help="graphs per setting")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", help="numbers of variables, n (20 80 140 200)"
+    )
+    parser.add_argument(
+        "--factors", type=int, nargs="+", default=[10, 2], help="rows are so many n"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the graphs")
+    parser.add_argument(
+        "--quick", action="store_true", help="three graphs of 20 variables, and alarm"
+    )
+    parser.add_argument("--engines", action="store_true", help="compare engines")
+    parser.add_argument("--ablation", action="store_true", help="leave out parts")
+    parser.add_argument(
+        "--paper", type=Path, default=PAPER, help="the paper's accuracy (csv)"
+    )
+    args = parser.parse_args()
+    if args.quick:
+        args.graphs = args.graphs or 3
+        args.sizes = args.sizes or [20]
+    if args.sizes is None:
+        args.sizes = [20, 80] if args.engines or args.ablation else [*N_GRAPHS]
+
+    fit(np.random.default_rng(0).normal(size=(50, 17)), BGe(), 0)  # imports
+    if args.engines:
+        run_engines(args)
+    elif args.ablation:
+        run_ablation(args)
+    else:
+        run_paper_setting(args)
+        run_discrete(args)
+
+
+if __name__ == "__main__":
+    main()

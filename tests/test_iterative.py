@@ -1,0 +1,765 @@
+"""The search for the best DAG: against exact optima, BiDAG's best, and naive twins."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skbidag import IterativeSearchStructure, OrderMCMCStructure, _search
+from skbidag._base import Problem
+from skbidag._search import (
+    ENGINES,
+    EXPANSION_FIELDS,
+    SearchOptions,
+    add_selected_parents,
+    expand,
+    iterate_space,
+    make_room,
+    merge_graph,
+    moral_graph,
+    paying_pairs,
+    random_order,
+    reverse_edges,
+    widen,
+)
+from skbidag._search_space import resolve_constraints
+from skbidag.datasets import make_discrete_network, make_gaussian_network
+from skbidag.graphs import is_dag, to_cpdag
+from skbidag.scores import BIC, BDe, BGe
+from skbidag.scores.base import BaseScore
+
+DATA = Path(__file__).parent / "data"
+N_SEEDS = 10
+
+
+def gaussian(n_samples, n_features, seed=0, **kwargs):
+    network = make_gaussian_network(n_samples, n_features, random_state=seed, **kwargs)
+    return network.data
+
+
+def discrete(n_samples, n_features, seed=0, **kwargs):
+    network = make_discrete_network(n_samples, n_features, random_state=seed, **kwargs)
+    return network.data
+
+
+def pose(X, score=None, edge_prior=None, **constraints):
+    """Give what the functions of the search work on."""
+    score = BGe() if score is None else score
+    score = score.fit(X, edge_prior=edge_prior)
+    resolved = resolve_constraints(X.shape[1], **constraints)
+    return Problem(score, np.asarray(X), None, None, resolved)
+
+
+def graph(n, *edges):
+    adjacency = np.zeros((n, n), dtype=bool)
+    for i, j in edges:
+        adjacency[i, j] = True
+    return adjacency
+
+
+def search(X, score=None, **kwargs):
+    kwargs = {"n_draws": 0, "random_state": 0} | kwargs
+    model = IterativeSearchStructure("auto" if score is None else score, **kwargs)
+    return model.fit(X)
+
+
+def assert_sound(model, forbidden=None, required=None):
+    """Check what is true of every result: a DAG in the space, scored as it says."""
+    A = model.adjacency_
+    assert A.dtype == bool
+    assert is_dag(A)
+    assert_allclose(model.score_.dag_score(A), model.log_score_, rtol=1e-11)
+    assert_array_equal(model.cpdag_, to_cpdag(A))
+    outside = A & ~model.search_space_
+    assert outside.sum(axis=0).max() <= model.extra_parent
+    sizes = model.search_space_.sum(axis=0)
+    assert sizes.max() <= model.max_parents
+    if forbidden is not None:
+        assert not (A & forbidden).any()
+        assert not (model.search_space_ & forbidden).any()
+    if required is not None:
+        assert A[required].all()
+        assert model.search_space_[required].all()
+
+
+# ------------------------------------------------------------------ how good
+
+
+def reference():
+    with open(DATA / "bidag_best_scores.csv") as file:
+        return [(row["dataset"], row["best_score"]) for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize(("name", "best"), reference())
+def test_at_least_the_best_score_of_bidag(name, best):
+    X = np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1)
+    if name == "gauss12":
+        score = BGe(alpha_mu=1.0)
+    else:
+        X, score = X.astype(int), BDe(1.0)
+    # half a unit of the last printed digit, and rounding
+    tolerance = 10.0 ** -len(best.split(".")[1]) + 1e-9 * abs(float(best))
+    for seed in range(N_SEEDS):
+        found = search(X, score, random_state=seed)
+        assert found.log_score_ >= float(best) - tolerance, seed
+
+
+def best_score_by_dynamic_programming(score):
+    """Find the best DAG's score over subsets (Silander & Myllymäki 2006).
+
+    The best DAG on a set of nodes has a sink, whose parents are the best ones among
+    the rest, on which the DAG is the best one.
+    """
+    n = score.n_features_in_
+    full = 1 << n
+    best_parents = np.full((n, full), -np.inf)
+    for node in range(n):
+        for subset in range(full):
+            if subset >> node & 1:
+                continue
+            members = [i for i in range(n) if subset >> i & 1]
+            best_parents[node, subset] = max(
+                score.local_score(node, members),
+                *(best_parents[node, subset ^ (1 << i)] for i in members),
+                -np.inf,
+            )
+    best = np.full(full, -np.inf)
+    best[0] = 0.0
+    for subset in range(1, full):
+        best[subset] = max(
+            best[subset ^ (1 << sink)] + best_parents[sink, subset ^ (1 << sink)]
+            for sink in range(n)
+            if subset >> sink & 1
+        )
+    return best[-1]
+
+
+@pytest.mark.parametrize("kind", ["bge", "bic", "bde", "discrete bic"])
+@pytest.mark.parametrize("n", [5, 6, 7, 8])
+def test_global_optimum_of_small_problems(n, kind):
+    # 4 kinds x 4 sizes x 7 data sets = 112 problems, few rows: many local optima
+    for seed in range(7):
+        rng = np.random.default_rng([seed, n])
+        n_samples = int(rng.integers(8, 60))
+        if kind in ("bge", "bic"):
+            X = gaussian(n_samples, n, seed, signs="random")
+            score = BGe() if kind == "bge" else BIC()
+        else:
+            X = discrete(n_samples, n, seed, n_levels=(2, 3))
+            score = BDe(rng.choice([0.5, 1.0, 10.0])) if kind == "bde" else BIC()
+        found = search(X, score, random_state=seed)
+        exact = best_score_by_dynamic_programming(found.score_)
+        assert_allclose(found.log_score_, exact, rtol=1e-10)
+        assert_sound(found)
+        assert found.n_expansions_ == 0
+
+
+def test_global_optimum_under_constraints():
+    X = gaussian(50, 6, 3)
+    big = 1e6  # prior odds that do the work of constraints
+    required, forbidden = graph(6, (0, 1), (4, 2)), graph(6, (3, 5), (1, 2), (5, 0))
+    prior = big * required - big * forbidden
+    exact = best_score_by_dynamic_programming(BGe().fit(X, edge_prior=prior))
+    found = search(X, required_edges=required, forbidden_edges=forbidden)
+    assert_sound(found, forbidden, required)
+    assert_allclose(found.log_score_, exact - big * required.sum(), rtol=1e-8)
+
+
+def test_reaches_the_generating_dag_where_pc_starts_elsewhere():
+    network = make_gaussian_network(300, 30, random_state=1)
+    found = search(network.data, BGe(alpha_mu=0.25))
+    assert found.n_expansions_ >= 1
+    assert found.log_score_ >= found.score_.dag_score(network.adjacency)
+
+
+# ------------------------------------------------------- options and promises
+
+
+# more variables than max_parents: the space does not hold everything
+SMALL = {"max_parents": 5, "soft_limit": 3}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return gaussian(100, 14, 5)
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+@pytest.mark.parametrize("merge", ["skeleton", "cpdag", "dag"])
+def test_engines_and_merges_respect_constraints(data, engine, merge):
+    forbidden = graph(14, (0, 1), (1, 0), (2, 3), (4, 5), (6, 5))
+    required = graph(14, (3, 2), (7, 8), (9, 8))
+    tiers = [[10, 11], [12, 13]]
+    found = search(
+        data, search=engine, merge=merge, forbidden_edges=forbidden,
+        required_edges=required, tiers=tiers, n_iter=2000, **SMALL,
+    )  # fmt: skip
+    forbidden[12:, 10:12] = True
+    assert_sound(found, forbidden, required)
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_engines_agree_on_an_easy_problem(engine):
+    X = gaussian(200, 8, 2)
+    best = search(X).log_score_
+    assert_allclose(search(X, search=engine).log_score_, best, rtol=1e-10)
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+@pytest.mark.parametrize("n", [1, 2])
+def test_hardly_any_variables(engine, n):
+    X = np.random.default_rng(0).normal(size=(30, n))
+    X[:, -1] += 3 * X[:, 0]
+    found = search(X, search=engine)
+    assert_sound(found)
+    assert found.adjacency_.sum() == n - 1
+    assert_allclose(found.log_score_, best_score_by_dynamic_programming(found.score_))
+
+
+@pytest.mark.parametrize("merge", ["skeleton", "dag"])
+def test_discrete_data_that_do_not_fit_whole(merge):
+    X = discrete(200, 12, 1)
+    found = search(X, merge=merge, **SMALL)
+    assert isinstance(found.score_, BDe)
+    assert_sound(found)
+
+
+def test_user_score_searches():
+    class CountingScore(BGe):
+        """BGe as somebody writes a score of their own: without compiled parts."""
+
+        entry_seconds = BaseScore.entry_seconds
+        fill_table = BaseScore.fill_table
+        addition_scores = BaseScore.addition_scores
+        select_parents = BaseScore.select_parents
+        pair_scores = BaseScore.pair_scores
+
+    X = gaussian(60, 7, 0)
+    options = {"max_parents": 3, "soft_limit": 3, "max_expansions": 2}
+    found = search(X, CountingScore(), **options)
+    assert_sound(found)
+    assert_allclose(found.log_score_, search(X, BGe(), **options).log_score_)
+
+
+@pytest.mark.parametrize("extra_parent", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_ever_seen_is_returned(seed, extra_parent):
+    X = gaussian(40, 16, seed)
+    found = search(X, extra_parent=extra_parent, max_parents=3, random_state=seed)
+    assert_allclose(found.log_score_, found.expansions_["log_score"].max(), rtol=1e-11)
+    assert_sound(found)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_best_dag_stays_though_the_space_moves_on(monkeypatch):
+    """A space full to the brim loses parents of the best DAG in later expansions."""
+    X = gaussian(40, 12, 0)
+
+    def move_away(permitted, adjacency, problem, options):
+        others = ~problem.constraints.forbidden & ~permitted & ~adjacency
+        for node in range(len(permitted)):
+            others[np.flatnonzero(others[:, node])[3:], node] = False
+        return others, adjacency
+
+    monkeypatch.setattr(_search, "expand", move_away)
+    settings = {"max_parents": 3, "max_expansions": 3, "n_chains": 1, "n_iter": 500}
+    for n_draws in (0, 10):
+        found = search(X, n_draws=n_draws, **settings)
+        best = found.expansions_["log_score"]
+        assert found.log_score_ >= best.max() - 1e-8
+        assert best[-1] < best.max()  # or this tests nothing
+        assert_sound(found)
+
+
+def test_expansion_by_posterior(data):
+    found = search(data, expansion="posterior", threshold=0.3, n_iter=3000, **SMALL)
+    assert_sound(found)
+    plain = search(data, n_iter=3000, max_expansions=1, **SMALL)
+    wide = search(
+        data, expansion="posterior", threshold=0.0, n_iter=3000, max_expansions=1,
+        **SMALL,
+    )  # fmt: skip
+    assert wide.search_space_.sum() >= plain.search_space_.sum()
+
+
+def test_no_expansions(data):
+    found = search(data, max_expansions=0, **SMALL)
+    assert found.n_expansions_ == 0
+    assert len(found.expansions_) == 1
+    assert found.expansions_["n_permitted"][0] == found.search_space_.sum()
+    assert_sound(found)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_max_expansions(limit):
+    found = search(gaussian(60, 25, 1), max_expansions=limit)
+    assert found.n_expansions_ <= limit
+
+
+def test_restarts(data):
+    one = search(data, **SMALL)
+    three = search(data, n_restarts=3, **SMALL)
+    assert three.log_score_ >= one.log_score_ - 1e-8
+    assert_sound(three)
+    parallel = search(data, n_restarts=3, n_jobs=2, **SMALL)
+    assert_array_equal(three.adjacency_, parallel.adjacency_)
+    assert_array_equal(three.search_space_, parallel.search_space_)
+    assert three.log_score_ == parallel.log_score_
+    for name, _ in EXPANSION_FIELDS[:-1]:
+        assert_array_equal(three.expansions_[name], parallel.expansions_[name])
+
+
+def test_same_seed_same_result(data):
+    settings = {"n_draws": 20, "n_iter": 1000, "n_chains": 2, **SMALL}
+    first, second = search(data, **settings), search(data, **settings)
+    assert_array_equal(first.adjacency_, second.adjacency_)
+    assert_array_equal(first.search_space_, second.search_space_)
+    assert_array_equal(first.log_score_trace_, second.log_score_trace_)
+    assert_array_equal(first.adjacency_probabilities_, second.adjacency_probabilities_)
+    assert first.log_score_ == second.log_score_
+
+
+def test_without_extra_parent_the_space_never_grows(data):
+    found = search(data, extra_parent=False, **SMALL)
+    assert found.n_expansions_ == 0
+    assert found.search_space_.sum() == found.expansions_["n_permitted"][0]
+    assert_sound(found)
+
+
+def test_what_there_is_without_sampling(data):
+    found = search(data, **SMALL)
+    n = data.shape[1]
+    assert_array_equal(found.adjacency_probabilities_, found.cpdag_.astype(float))
+    assert len(found.dag_samples_) == 1
+    assert_array_equal(found.dag_samples_[0], found.adjacency_)
+    assert_array_equal(found.log_score_trace_, [[found.log_score_]])
+    assert found.rhat_.shape == (n, n)
+    assert np.isnan(found.rhat_).all()
+    assert np.isnan(found.log_score_rhat_)
+    assert found.acceptance_rate_.shape == (0,)
+    assert found.n_iter_ == 0
+    assert found.score_samples(data[:3]).shape == (3,)
+
+
+def test_expansions_table(data):
+    found = search(data, **SMALL)
+    table = found.expansions_
+    assert table.dtype == np.dtype(EXPANSION_FIELDS)
+    assert len(table) == found.n_expansions_ + 1
+    assert (table["seconds"] > 0).all()
+    assert (table["largest_set"] <= SMALL["max_parents"]).all()
+    assert (table["n_edges"] > 0).all()
+    assert found.adjacency_.sum() in table["n_edges"]
+    assert table["n_permitted"][-1] == found.search_space_.sum()
+    assert table["largest_set"][-1] == found.search_space_.sum(axis=0).max()
+
+
+@pytest.mark.parametrize("max_parents", [0, 1, 4])
+def test_max_parents(max_parents):
+    found = search(gaussian(100, 20, 0), max_parents=max_parents)
+    assert_sound(found)
+    most = found.adjacency_.sum(axis=0).max()
+    assert most <= max_parents + 1
+
+
+def test_forbidden_edges_take_no_room():
+    """The skeleton brings in edges that are forbidden the other way."""
+    X = gaussian(200, 14, 0)
+    tiers = [[node] for node in range(14)]
+    found = search(X, tiers=tiers, **SMALL)
+    forbidden = np.tril(np.ones((14, 14), dtype=bool))
+    assert_sound(found, forbidden)
+    assert found.expansions_["n_permitted"][-1] == found.search_space_.sum()
+
+
+def test_search_space_must_be_one_that_a_search_can_start_from(data):
+    with pytest.raises(ValueError, match="search_space"):
+        search(data, search_space="iterative")
+
+
+def test_sampling_on_the_final_space(data):
+    found = search(data, n_draws=60, n_iter=20_000, n_chains=2, **SMALL)
+    assert len(found.dag_samples_) == 120
+    alone = search(data, **SMALL)
+    assert found.log_score_ >= alone.log_score_ - 1e-8
+    assert_array_equal(found.search_space_, alone.search_space_)
+
+
+# -------------------------------------------------------- parts of the search
+
+
+def test_merge_graph_falls_back_node_by_node():
+    # 0 -> 2 <- 1, 2 -> 3, 2 -> 4; the rest are candidates that take room
+    dag = graph(8, (0, 2), (1, 2), (2, 3), (2, 4))
+    nothing = np.zeros((8, 8), dtype=bool)
+    merged = merge_graph(nothing, dag, "skeleton", 4, 4, nothing)
+    assert_array_equal(merged, dag | dag.T)
+    # node 2 has four neighbors; with three it falls back to the CPDAG's parents
+    merged = merge_graph(nothing, dag, "skeleton", 3, 3, nothing)
+    assert_array_equal(np.flatnonzero(merged[:, 2]), [0, 1])
+    assert_array_equal(np.flatnonzero(merged[:, 0]), [2])
+    # even its parents do not fit: it keeps what it had
+    had = graph(8, (7, 2))
+    merged = merge_graph(had, dag, "skeleton", 2, 2, nothing)
+    assert_array_equal(np.flatnonzero(merged[:, 2]), [7])
+    assert_array_equal(np.flatnonzero(merged[:, 3]), [2])
+
+
+def test_merge_graph_between_cpdag_and_dag():
+    # the chain 0 -> 1 -> 2 is undirected: its CPDAG gives node 1 two parents
+    chain = graph(4, (0, 1), (1, 2))
+    nothing = np.zeros((4, 4), dtype=bool)
+    merged = merge_graph(nothing, chain, "cpdag", 2, 2, nothing)
+    assert_array_equal(merged, chain | chain.T)
+    merged = merge_graph(nothing, chain, "cpdag", 1, 1, nothing)
+    assert_array_equal(merged, graph(4, (0, 1), (1, 2), (1, 0)))
+    merged = merge_graph(nothing, chain, "dag", 2, 2, nothing)
+    assert_array_equal(merged, chain)
+    # per-node limits, and a direction that is forbidden
+    merged = merge_graph(
+        nothing, chain, "cpdag", np.array([1, 2, 0, 0]), np.array([1, 2, 0, 0]), nothing
+    )
+    assert_array_equal(merged, graph(4, (0, 1), (2, 1), (1, 0)))
+    merged = merge_graph(nothing, chain, "skeleton", 2, 2, graph(4, (1, 0)))
+    assert_array_equal(merged, graph(4, (0, 1), (1, 2), (2, 1)))
+
+
+def test_make_room_keeps_the_strongest():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 7))
+    X[:, 6] = X[:, :6] @ [0.1, 3.0, 0.2, 2.0, 1.0, 0.0] + rng.normal(size=500)
+    problem = pose(X, required_edges=[(5, 6)])
+    had = graph(7, (0, 6), (1, 6), (5, 6))
+    dag = graph(7, (2, 6), (5, 6))
+    new = graph(7, (2, 6), (3, 6), (4, 6))
+    # required, then the DAG's, then the graph's strongest, then what it had
+    for size, kept in [(3, [2, 3, 5]), (4, [2, 3, 4, 5]), (5, [1, 2, 3, 4, 5])]:
+        larger = make_room(had, new, dag, problem, size)
+        assert_array_equal(np.flatnonzero(larger[:, 6]), kept)
+    assert_array_equal(make_room(had, new, dag, problem, 6), had | new)
+    # never fewer than it had, and untouched if the graph brings nothing
+    assert make_room(had, new, dag, problem, 1)[:, 6].sum() == 3
+    assert_array_equal(make_room(had, had, dag, problem, 1), had)
+
+
+def cancelling_data(n_samples=300):
+    """The effects of 0 and 1 on 2 cancel unless both are known."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_samples, 6))
+    X[:, 1] = X[:, 0] + 0.05 * X[:, 1]
+    X[:, 2] = 4 * (X[:, 0] - X[:, 1]) + X[:, 2]
+    X[:, 0], X[:, 1] = X[:, 0] + 0.0, X[:, 1]
+    return X
+
+
+def test_paying_pairs_finds_parents_that_pay_only_together():
+    X = cancelling_data(3000)
+    # a penalty that no single parent of node 2 is worth
+    problem = pose(X, BGe(edge_penalty=1e9))
+    empty = np.zeros((6, 6), dtype=bool)
+    score = problem.score
+    alone = score.local_score(2, [])
+    assert score.addition_scores(2, []).max() < alone
+    assert score.local_score(2, [0, 1]) > alone
+    pairs = paying_pairs(empty, problem)
+    assert_array_equal(np.flatnonzero(pairs[:, 2]), [0, 1])
+    # a descendant or a forbidden one is not half of a pair
+    assert not paying_pairs(graph(6, (2, 0)), problem)[0, 2]
+    assert not paying_pairs(empty, pose(X, BGe(edge_penalty=1e9),
+                            forbidden_edges=[(1, 2)]))[:, 2].any()  # fmt: skip
+    # what a pair adds is beside the parents there are
+    dag = graph(6, (0, 2), (1, 2))
+    assert not paying_pairs(dag, problem)[:, 2].any()
+
+
+def test_paying_pairs_goes_on_after_a_node_that_has_no_room():
+    problem = pose(cancelling_data(3000), BGe(edge_penalty=1e9))
+    dag = graph(6, *((i, 0) for i in (1, 3, 4, 5)))
+    dag[1, 0] = False
+    dag[5, 0] = True
+    dag = graph(6, (3, 0), (4, 0), (5, 0), (1, 0))
+    assert problem.score.pair_scores(0, [1, 3, 4, 5]) is None
+    assert_array_equal(np.flatnonzero(paying_pairs(dag, problem)[:, 2]), [0, 1])
+
+
+def test_paying_pairs_needs_pair_scores():
+    problem = pose(discrete(50, 5), BDe())
+    empty = np.zeros((5, 5), dtype=bool)
+    assert not paying_pairs(empty, problem).any()
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", ["bge", "bde"])
+def test_reverse_edges_never_makes_it_worse(seed, kind):
+    n = 9
+    X = gaussian(60, n, seed) if kind == "bge" else discrete(60, n, seed)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n)
+    dag = np.zeros((n, n), dtype=bool)
+    dag[np.ix_(order, order)] = np.triu(rng.random((n, n)) < 0.3, 1)
+    edges = np.argwhere(dag)
+    required = edges[:2].tolist()
+    banned = edges[2:4, ::-1].tolist()
+    limit = max(4, dag.sum(axis=0).max())
+    score = BGe() if kind == "bge" else BDe()
+    problem = pose(X, score, required_edges=required, forbidden_edges=banned)
+    before = dag.copy()
+    better = reverse_edges(dag, problem, limit)
+    assert_array_equal(dag, before)
+    assert is_dag(better)
+    constraints = problem.constraints
+    assert not (better & constraints.forbidden).any()
+    assert better[constraints.required].all()
+    assert better.sum(axis=0).max() <= limit
+    gain = score.dag_score(better) - score.dag_score(dag)
+    if better is dag:
+        assert gain == 0
+    else:
+        assert gain > 0
+        # it stops where no reversal pays any more, or gets better still
+        again = reverse_edges(better, problem, limit)
+        assert score.dag_score(again) >= score.dag_score(better)
+
+
+def test_reverse_edges_takes_over_parents():
+    """Turning x -> y pays only if y takes the parents that x had for its sake."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500, 4))
+    X[:, 3] = X[:, :3].sum(axis=1) + 0.5 * X[:, 3]
+    # 3 is the child of all; this DAG has it as the parent of 0 instead
+    wrong = graph(4, (3, 0), (1, 0), (2, 0))
+    problem = pose(X)
+    right = reverse_edges(wrong, problem, 3)
+    assert_array_equal(right, graph(4, (0, 3), (1, 3), (2, 3)))
+
+
+def test_widen_fills_up_with_the_strongest():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    X[:, 5] = X[:, :5] @ [0.5, 3.0, 0.0, 2.0, 1.0] + rng.normal(size=400)
+    problem = pose(X, forbidden_edges=[(4, 5)])
+    had = graph(6, (2, 5))
+    dag = graph(6, (1, 5))
+    wider = widen(had, dag, problem, 3)
+    # the DAG's parent, which the next selection stands beside, comes in with them
+    assert wider[[1, 2, 3], 5].all()
+    assert not wider[4, 5]
+    assert (wider.sum(axis=0) <= 4).all()
+    assert wider[had].all()
+    assert_array_equal(widen(had, dag, problem, 0), had)
+    full = widen(had, dag, problem, 5)
+    assert_array_equal(full, ~problem.constraints.forbidden)
+
+
+def test_moral_graph():
+    dag = graph(5, (0, 2), (1, 2), (2, 3))
+    moral = graph(5, (0, 2), (1, 2), (2, 3), (0, 1))
+    assert_array_equal(moral_graph(dag), moral | moral.T)
+
+
+def test_random_order_is_uniform_enough_and_holds_edges():
+    dag = graph(6, (0, 2), (1, 2), (2, 5), (3, 5))
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        order = random_order(generator, dag)
+        place = np.argsort(order)
+        assert_array_equal(np.sort(order), np.arange(6))
+        for parent, child in np.argwhere(dag):
+            assert place[parent] > place[child]
+    first = [random_order(generator, graph(3))[0] for _ in range(600)]
+    # each of three comes first with probability 1/3: 4 standard deviations are 46
+    assert_allclose(np.bincount(first, minlength=3), 200, atol=46)
+
+
+def test_add_selected_parents():
+    X = gaussian(200, 10, 1)
+    problem = pose(X, required_edges=[(0, 1)], forbidden_edges=[(2, 3)])
+    start = graph(10, (4, 5), (6, 5), (2, 7))
+    space = add_selected_parents(start, problem, 3)
+    assert space[start].all()
+    assert (space.sum(axis=0) <= 3).all()
+    assert not space[2, 3]
+    assert not np.diag(space).any()
+    assert not start[0, 1]  # the argument is left alone
+    forbidden = problem.constraints.forbidden
+    for node in range(10):
+        selected, _ = problem.score.select_parents(
+            node, np.flatnonzero(~forbidden[:, node]), 3,
+            kept=np.flatnonzero(problem.constraints.required[:, node]),
+        )  # fmt: skip
+        new = space[:, node] & ~start[:, node]
+        assert set(np.flatnonzero(new)) <= set(selected)
+        if not start[:, node].any():
+            assert_array_equal(np.flatnonzero(new), np.sort(selected))
+
+
+def test_expand_lets_the_dag_in_first():
+    problem = pose(gaussian(100, 10, 0))
+    options = SearchOptions(
+        engine="kicks", merge="dag", extended=True, max_parents=4, soft_limit=3,
+        wide_limit=4, max_expansions=5, n_iter=100,
+    )  # fmt: skip
+    dag = graph(10, (0, 1), (2, 1))
+    space, same = expand(np.zeros_like(dag), dag, problem, options)
+    assert same is dag
+    assert_array_equal(space, dag)
+    # with nothing new in the DAG there is something else
+    space, better = expand(dag, dag, problem, options)
+    assert space.sum() > dag.sum()
+    assert problem.score.dag_score(better) >= problem.score.dag_score(dag)
+    assert (space.sum(axis=0) <= 4).all()
+
+
+def test_iterate_space_starts_from_a_dag():
+    X = gaussian(80, 12, 4)
+    problem = pose(X)
+    options = SearchOptions(
+        engine="transpositions", merge="skeleton", extended=True, max_parents=5,
+        soft_limit=4, wide_limit=4, max_expansions=3, n_iter=10,
+    )  # fmt: skip
+    best = search(X).adjacency_
+    if best.sum(axis=0).max() <= 5:
+        result = iterate_space(problem, best, options, (1, 2), 0, best)
+        assert result.log_score >= problem.score.dag_score(best) - 1e-8
+
+
+# ------------------------------------------------------- scores that it relies on
+
+
+def scored(kind, n=8, n_samples=60, seed=0):
+    prior = np.random.default_rng(seed).normal(size=(n, n))
+    if kind in ("bge", "bic"):
+        X = gaussian(n_samples, n, seed)
+        score = BGe(edge_penalty=2.0) if kind == "bge" else BIC(edge_penalty=2.0)
+    else:
+        X = discrete(n_samples, n, seed, n_levels=(2, 4))
+        score = BDe(edge_penalty=2.0) if kind == "bde" else BIC(edge_penalty=2.0)
+    return score.fit(X, edge_prior=prior)
+
+
+KINDS = ["bge", "bic", "bde", "discrete bic"]
+PARENTS = [[], [3], [1, 5], [5, 1, 7, 2], [0, 1, 2, 3, 5, 6], [0, 1, 2, 3, 5, 6, 7]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parents", PARENTS)
+def test_addition_scores(kind, parents):
+    score = scored(kind)
+    expected = np.full(8, -np.inf)
+    for other in range(8):
+        if other != 4 and other not in parents:
+            expected[other] = score.local_score(4, [*parents, other])
+    assert_allclose(score.addition_scores(4, parents), expected, rtol=1e-9)
+    naive = BaseScore.addition_scores(score, 4, parents)
+    assert_allclose(naive, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parents", PARENTS)
+def test_pair_scores(kind, parents):
+    score = scored(kind)
+    pairs = score.pair_scores(4, parents)
+    if pairs is None:
+        assert kind in ("bde", "discrete bic") or len(parents) > 5
+        return
+    expected = np.full((8, 8), -np.inf)
+    others = [j for j in range(8) if j != 4 and j not in parents]
+    for j in others:
+        for k in others:
+            if j != k:
+                expected[j, k] = score.local_score(4, [*parents, j, k])
+    assert_allclose(pairs, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_select_parents_against_its_twin(kind, seed):
+    score = scored(kind, seed=seed)
+    rng = np.random.default_rng(seed)
+    for node in range(8):
+        allowed = np.flatnonzero(rng.random(8) < 0.7)  # the node itself, too
+        kept = rng.permutation(np.delete(np.arange(8), node))[: rng.integers(4)]
+        for max_size in (0, 1, 4, 20):
+            for stop in (True, False):
+                given = (node, allowed, max_size, kept, stop)
+                parents, value = score.select_parents(*given)
+                twin, twin_value = BaseScore.select_parents(score, *given)
+                assert [*parents] == twin
+                assert_allclose(value, twin_value, rtol=1e-10)
+                assert_allclose(value, score.local_score(node, parents), rtol=1e-10)
+                assert parents[: len(kept)] == [*kept]
+                assert len(parents) <= max(max_size, len(kept))
+                if not stop:
+                    room = set(allowed) - {node, *kept}
+                    most = len(kept) + len(room)
+                    assert len(parents) == max(len(kept), min(max_size, most))
+
+
+# ------------------------------------------------------- under the samplers
+
+
+QUICK = {"n_iter": 4000, "n_draws": 40, "n_chains": 2, "random_state": 0}
+
+
+def test_sampler_searches_by_default():
+    X = gaussian(150, 18, 2)
+    sampler = OrderMCMCStructure(**QUICK).fit(X)
+    # the same seed gives the same search
+    alone = search(X)
+    assert sampler.log_score_ >= alone.log_score_ - 1e-8
+    assert_array_equal(sampler.search_space_, alone.search_space_)
+    # chains start from its best DAG: the first draws are not far below it
+    one_step = OrderMCMCStructure(
+        n_iter=1, n_draws=1, burn_in=0.0, n_chains=1, random_state=0
+    ).fit(X)
+    assert one_step.log_score_ >= alone.log_score_ - 1e-8
+    assert one_step.log_score_trace_[0, 0] > alone.log_score_ - 50
+
+
+def test_sampler_takes_a_search_with_parameters():
+    X = gaussian(100, 14, 1)
+    inner = IterativeSearchStructure(max_expansions=1, **SMALL)
+    sampler = OrderMCMCStructure(search_space=inner, max_parents=5, **QUICK).fit(X)
+    expected = search(X, max_expansions=1, **SMALL)
+    assert_array_equal(sampler.search_space_, expected.search_space_)
+    assert not hasattr(inner, "search_space_")  # the argument is left alone
+    sampler.set_params(search_space__max_expansions=2)
+    assert inner.max_expansions == 2
+    expected = search(X, max_expansions=2, **SMALL)
+    assert_array_equal(sampler.fit(X).search_space_, expected.search_space_)
+    assert clone(sampler).search_space.max_expansions == 2
+
+
+def test_sampler_takes_a_fitted_search():
+    X = gaussian(100, 14, 1)
+    fitted = search(X, **SMALL)
+    sampler = OrderMCMCStructure(search_space=fitted, max_parents=5, **QUICK).fit(X)
+    assert_array_equal(sampler.search_space_, fitted.search_space_)
+
+
+def test_sampler_checks_the_parameters_of_its_search():
+    X = gaussian(50, 4, 0)
+    sampler = OrderMCMCStructure(search_space=IterativeSearchStructure(search="magic"))
+    with pytest.raises(ValueError, match="'search' parameter"):
+        sampler.fit(X)
+
+
+# ------------------------------------------------------------ common checks
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [IterativeSearchStructure(n_iter=200, n_draws=10, n_chains=1, max_parents=6)]
+)
+def test_sklearn_compatible(estimator, check):
+    check(estimator)
+
+
+def test_short_chains_warn_of_nothing_without_sampling(recwarn):
+    search(gaussian(40, 6, 0))
+    assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
