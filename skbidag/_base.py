@@ -110,6 +110,9 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
+    # Which tables the chains walk on, see `build_tables`.
+    _tables = {"sums": True}  # noqa: RUF012
+
     # ------------------------------------------------------------------- fit
 
     @with_callbacks
@@ -207,7 +210,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         tables = build_tables(
             problem.score,
             found.space,
-            sums=True,
+            **self._tables,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
             names=problem.names,

@@ -331,6 +331,18 @@ cdef extern from *:
         return SKB_ADD4(total);
     }
 
+    /* Sum of row[j] over the columns with place[j] == at. */
+    SKB_CLONES double skb_sum_at(const double *row, const double *place,
+            double at, Py_ssize_t size)
+    {
+        skb_vec total = SKB_ALL(0.0), where = SKB_ALL(at);
+        for (Py_ssize_t j = 0; j < size; j += 4) {
+            skb_int keep = (skb_int)(SKB_LOAD(place + j) == where);
+            total += (skb_vec)(keep & (skb_int)SKB_LOAD(row + j));
+        }
+        return SKB_ADD4(total);
+    }
+
     SKB_CLONES double skb_max_from(const double *row, const double *place,
             double limit, Py_ssize_t size)
     {
@@ -402,6 +414,9 @@ cdef extern from *:
         double *out, const double *row, double base, Py_ssize_t size) noexcept nogil
     double skb_sum_from(
         const double *row, const double *place, double limit,
+        Py_ssize_t size) noexcept nogil
+    double skb_sum_at(
+        const double *row, const double *place, double at,
         Py_ssize_t size) noexcept nogil
     double skb_max_from(
         const double *row, const double *place, double limit,

@@ -1,0 +1,1025 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Partition MCMC (Kuipers & Moffa 2017; Kuipers, Suter & Moffa 2022, section 4).
+
+State
+    An ordered partition of the nodes into blocks, left to right. The parents of a
+    node stand in blocks to the right of its own, at least one of them in the very
+    next block; the last block holds the roots. So each DAG has one partition (peel
+    off the nodes without parents, block by block), and sampling partitions by the
+    summed scores of their DAGs gives each DAG its own weight, once. With each node:
+    its log score, the sum over the parent sets that its block permits.
+Moves
+    *swap*: exchange two nodes of different blocks. *adjacent swap*: of two adjacent
+    blocks. Both leave the sizes of the blocks alone and so are symmetric.
+    *split or join*: one of the (m - 1) + sum of (2^size - 2) partitions that come
+    from joining two adjacent blocks, or from splitting one into an ordered pair,
+    each as probable as the other; accepted with the ratio of the scores times that
+    of the numbers of such partitions. *relocation*: take a node out and put it
+    into one of the blocks or, as a block of its own, into one of the gaps, drawn in
+    proportion to the scores: a Gibbs move, always accepted.
+    A proposal that cannot be made is a step that stays.
+What stays true
+    Every node's score is the lookup for the present partition, see `_order.pyx`. A
+    chain never stands on a partition without a DAG (score -inf).
+Cost
+    Parent sets are split by the first needed parent that they contain. Those of the
+    candidates w1, w2, ... in the next block are the sets with w1; those with w2 but
+    not w1; and so on, each a row of sums over the sets that contain one candidate,
+    plus the outsiders further right. What is left are sets whose only needed parent
+    is an outsider in the next block, at whatever candidates: one row of the sums.
+    All terms are positive, nothing cancels, and 1 + (candidates in the next block)
+    rows are read. (The difference of the sums with and without the next block would
+    take two rows, but loses the digits of weak parents: with the sums of a few
+    thousand observations, to about 1e-12 of their logarithm, one lookup in some
+    three would miss 1e-10.)
+
+    A swap looks up the nodes from the block before the left one to the right one; a
+    split or join those of two blocks; a relocation three times all.
+"""
+
+from libc.math cimport INFINITY, floor, ldexp
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from skbidag._core._random cimport below, bitgen_of, skb_bitgen, uniform
+from skbidag._core._tables cimport NodeView, TableViews
+from skbidag._core._vector cimport (
+    skb_exp,
+    skb_log,
+    skb_log_add_exp,
+    skb_log_sum_exp_from,
+    skb_sum_at,
+    skb_sum_from,
+)
+
+
+cdef extern from *:
+    """
+    #define skb_lowest_bit(x) ((Py_ssize_t)__builtin_ctzll(x))
+    """
+    Py_ssize_t skb_lowest_bit(uint64_t x) noexcept nogil
+
+
+cdef enum:
+    SWAP, ADJACENT_SWAP, SPLIT_JOIN, RELOCATION
+
+# A share of an outsider's sums may be lost 100 nats below the base sum (see
+# `_subsets.pyx`), or about 1e-40 for all subsets and outsiders together. Where a
+# node's score is not far above that, outsiders are summed anew from the scores.
+cdef double LEAST_SHARE = 1e-28
+cdef double LOG_2 = 0.69314718055994530942
+
+
+cdef class PartitionChain:
+    """One chain over ordered partitions.
+
+    Parameters
+    ----------
+    views : TableViews
+        The tables, with sums and sums containing each candidate.
+    bit_generator : numpy.random.BitGenerator
+        The chain's own stream of random numbers.
+    partition : array of shape (n,)
+        Where to start: the number of each node's block, from the left, 0 to m - 1.
+    move_probabilities : array of shape (4,)
+        How often to swap, swap in adjacent blocks, split or join, and relocate.
+    """
+
+    cdef:
+        TableViews views
+        object bit_generator
+        skb_bitgen *bitgen
+        Py_ssize_t n
+        Py_ssize_t width
+        double swap_below
+        double adjacent_below
+        double split_below
+        # state: the nodes by blocks; where each of the blocks starts, then n; the
+        # place of each node in `order`; and its block, with -1 in the padding
+        Py_ssize_t n_blocks
+        Py_ssize_t[::1] order
+        Py_ssize_t[::1] start
+        Py_ssize_t[::1] position
+        double[::1] block
+        double[::1] score
+        double current
+        # the best partition seen
+        double[::1] best_block
+        readonly double best_log_score
+        # what a proposal would change, by node
+        double[::1] new_score
+        # relocation: the others' scores by node, the sums of their blocks, the
+        # score of the node itself right before each block, and the slots
+        double[:, ::1] relative_score
+        double[:, ::1] block_score
+        double[::1] own_score
+        double[::1] slot_total
+        double[::1] weight
+        Py_ssize_t[::1] columns
+        int64_t[::1] proposed
+        int64_t[::1] accepted
+        readonly int64_t n_lookups
+        readonly int64_t n_enumerations
+
+    def __init__(
+        self, TableViews views, bit_generator, partition, move_probabilities
+    ):
+        cdef Py_ssize_t n = views.n_nodes
+        self.views = views
+        self.bit_generator = bit_generator
+        self.bitgen = bitgen_of(bit_generator)
+        self.n = n
+        self.width = views.width
+        self.swap_below = move_probabilities[SWAP]
+        self.adjacent_below = self.swap_below + move_probabilities[ADJACENT_SWAP]
+        self.split_below = self.adjacent_below + move_probabilities[SPLIT_JOIN]
+        self.order = np.zeros(n, dtype=np.intp)
+        self.start = np.zeros(n + 2, dtype=np.intp)
+        self.position = np.zeros(n, dtype=np.intp)
+        self.block = np.full(max(self.width, n), -1.0)
+        self.score = np.zeros(n)
+        self.best_block = np.zeros(n)
+        self.new_score = np.zeros(n)
+        self.relative_score = np.zeros((4, n))
+        self.block_score = np.zeros((4, n + 1))
+        self.own_score = np.zeros(n + 1)
+        self.slot_total = np.zeros(2 * n + 1)
+        self.weight = np.zeros(2 * n + 1)
+        self.columns = np.zeros(n, dtype=np.intp)
+        self.proposed = np.zeros(4, dtype=np.int64)
+        self.accepted = np.zeros(4, dtype=np.int64)
+        self.best_log_score = -INFINITY
+        self.set_partition(partition)
+
+    # ------------------------------------------------------------------ state
+
+    def set_partition(self, partition):
+        """Move to a partition, given by the number of each node's block."""
+        partition = np.asarray(partition, dtype=np.intp)
+        sizes = np.bincount(partition) if len(partition) == self.n else [0]
+        if 0 in sizes:
+            raise ValueError("partition must number the blocks 0, 1, ..., none empty")
+        self.set_blocks(np.argsort(partition, kind="stable"), np.cumsum(sizes))
+
+    def set_blocks(self, order, ends):
+        """Move to a partition, given by the nodes in order and the blocks' ends."""
+        cdef Py_ssize_t b, p, node
+        self.order[:] = np.ascontiguousarray(order, dtype=np.intp)
+        self.n_blocks = len(ends)
+        self.start[0] = 0
+        for b in range(self.n_blocks):
+            self.start[b + 1] = ends[b]
+        with nogil:
+            self.number_blocks(0)
+            for b in range(self.n_blocks):
+                for p in range(self.start[b], self.start[b + 1]):
+                    node = self.order[p]
+                    self.score[node] = self.look_up(node, self.next_block(b))
+            self.refresh()
+            self.inspect()
+
+    @property
+    def partition(self):
+        """The number of each node's block, from the left."""
+        return np.asarray(self.block)[:self.n].astype(np.intp)
+
+    @property
+    def best_partition(self):
+        """The best partition seen."""
+        return np.asarray(self.best_block).astype(np.intp)
+
+    @property
+    def node_scores(self):
+        """The log score of each node."""
+        return np.array(self.score)
+
+    @property
+    def log_score(self):
+        """The log score of the present partition."""
+        self.refresh()
+        return self.current
+
+    @property
+    def proposed_moves(self):
+        """Number of moves of each kind proposed."""
+        return np.array(self.proposed)
+
+    @property
+    def accepted_moves(self):
+        """Number of moves of each kind that changed the partition."""
+        return np.array(self.accepted)
+
+    def __getstate__(self):
+        return {
+            "order": np.array(self.order),
+            "ends": np.array(self.start[1:self.n_blocks + 1]),
+            "best_partition": self.best_partition,
+            "best_log_score": self.best_log_score,
+            "proposed": self.proposed_moves, "accepted": self.accepted_moves,
+            "bit_generator": self.bit_generator.state,
+        }
+
+    def restore(self, state):
+        """Go on from a state that ``__getstate__`` gave."""
+        self.set_blocks(state["order"], state["ends"])
+        self.best_block[:] = state["best_partition"].astype(float)
+        self.best_log_score = state["best_log_score"]
+        self.proposed[:] = state["proposed"]
+        self.accepted[:] = state["accepted"]
+        self.bit_generator.state = state["bit_generator"]
+
+    cdef void number_blocks(self, Py_ssize_t first) noexcept nogil:
+        """Tell the nodes from block `first` on their blocks and positions."""
+        cdef Py_ssize_t b, p
+        for b in range(first, self.n_blocks):
+            for p in range(self.start[b], self.start[b + 1]):
+                self.block[self.order[p]] = b
+                self.position[self.order[p]] = p
+
+    cdef void refresh(self) noexcept nogil:
+        """Add up the partition's score anew."""
+        cdef Py_ssize_t i
+        self.current = 0.0
+        for i in range(self.n):
+            self.current += self.score[i]
+
+    cdef inline void inspect(self) noexcept nogil:
+        """Keep the present partition if none was better."""
+        if self.current > self.best_log_score:
+            self.best_log_score = self.current
+            self.best_block[:] = self.block[:self.n]
+
+    # ---------------------------------------------------------------- lookups
+
+    cdef inline double next_block(self, Py_ssize_t b) noexcept nogil:
+        """Number of the block that the members of block b need a parent in.
+
+        Infinity stands for none: they are roots.
+        """
+        return b + 1 if b < self.n_blocks - 1 else INFINITY
+
+    cdef double look_up(self, Py_ssize_t node, double near) noexcept nogil:
+        """Score of a node with a parent in block `near`, others to the right of it.
+
+        The numbers in `block` may be those of a proposal, with halves among them.
+        """
+        cdef:
+            const NodeView *view = &self.views.nodes[node]
+            Py_ssize_t width = self.width, k, index
+            int64_t allowed = 0, needed = 0, rest
+            const double *row
+            double base, log_sum, share, at, total = 0.0
+        if near == INFINITY:
+            return view.scores[view.base_column]
+        self.n_lookups += 1
+        for k in range(view.n_candidates):
+            at = self.block[view.candidates[k]]
+            allowed |= <int64_t> (at >= near) << k
+            needed |= <int64_t> (at == near) << k
+        base = view.log_sums[allowed]
+        if base == -INFINITY:
+            return base
+        if width > 1:
+            row = view.ratios + allowed * width
+            if row[view.base_column] != 1.0:
+                return self.look_up_logs(node, near, allowed, needed)
+            total = skb_sum_at(row, &self.block[0], near, width)
+        rest = needed
+        while rest:
+            k = skb_lowest_bit(rest)
+            rest &= rest - 1
+            index = containing_row(view, k, allowed, needed)
+            log_sum = view.containing_log_sums[index]
+            if log_sum == -INFINITY:
+                continue
+            share = 1.0
+            if width > 1:
+                row = view.containing + index * width
+                if row[view.base_column] != 1.0:
+                    return self.look_up_logs(node, near, allowed, needed)
+                share += skb_sum_from(row, &self.block[0], near + 0.25, width)
+            total += skb_exp(log_sum - base) * share
+        if total < LEAST_SHARE:
+            return self.look_up_logs(node, near, allowed, needed)
+        return base + skb_log(total)
+
+    cdef double look_up_logs(
+        self, Py_ssize_t node, double near, int64_t allowed, int64_t needed
+    ) noexcept nogil:
+        """As :meth:`look_up`, for any range of scores."""
+        cdef:
+            const NodeView *view = &self.views.nodes[node]
+            Py_ssize_t width = self.width, k, index
+            int64_t rest = needed
+            const double *row
+            double log_sum, share, total = -INFINITY
+        if width > 1:
+            total = self.sum_next_outsiders(node, near, allowed)
+        while rest:
+            k = skb_lowest_bit(rest)
+            rest &= rest - 1
+            index = containing_row(view, k, allowed, needed)
+            log_sum = view.containing_log_sums[index]
+            if log_sum == -INFINITY:
+                continue
+            if width > 1:
+                row = view.containing + index * width
+                if row[view.base_column] == 1.0:
+                    share = skb_sum_from(row, &self.block[0], near + 0.25, width)
+                    log_sum += skb_log(1.0 + share)
+                else:
+                    share = skb_log_sum_exp_from(
+                        row, &self.block[0], near + 0.25, width
+                    )
+                    log_sum += skb_log_add_exp(0.0, share)
+            total = skb_log_add_exp(total, log_sum)
+        return total
+
+    cdef double sum_next_outsiders(
+        self, Py_ssize_t node, double near, int64_t allowed
+    ) noexcept nogil:
+        """Log sum over the sets with an outsider that lies in block `near`."""
+        cdef:
+            const NodeView *view = &self.views.nodes[node]
+            const double *row = view.ratios + allowed * self.width
+            bint in_logs = row[view.base_column] == 0.0
+            Py_ssize_t n_columns = 0, j
+            double share = 0.0, largest = -INFINITY, total = -INFINITY
+        for j in range(self.n):
+            if self.block[j] == near and self.views.bits[node * self.n + j] < 0:
+                self.columns[n_columns] = j
+                n_columns += 1
+                if in_logs:
+                    largest = max(largest, row[j])
+        for j in range(n_columns):
+            if not in_logs:
+                share += row[self.columns[j]]
+            elif largest > -INFINITY:
+                share += skb_exp(row[self.columns[j]] - largest)
+        if not in_logs and share >= LEAST_SHARE:
+            return view.log_sums[allowed] + skb_log(share)
+        if in_logs and largest >= skb_log(LEAST_SHARE):
+            return view.log_sums[allowed] + largest + skb_log(share)
+        for j in range(n_columns):
+            total = skb_log_add_exp(
+                total, self.sum_column(node, self.columns[j], allowed)
+            )
+        return total
+
+    cdef double sum_column(
+        self, Py_ssize_t node, Py_ssize_t column, int64_t mask
+    ) noexcept nogil:
+        """Log sum over all subsets of a mask in one column, from the scores."""
+        cdef:
+            const double *scores = self.views.nodes[node].scores + column
+            int64_t subset = mask
+            double score, top = -INFINITY, total = 0.0
+        self.n_enumerations += 1
+        while True:
+            score = scores[subset * self.width]
+            if score > top:
+                total = 1.0 + total * skb_exp(top - score)
+                top = score
+            elif score > -INFINITY:
+                total += skb_exp(score - top)
+            if subset == 0:
+                break
+            subset = (subset - 1) & mask
+        return top + skb_log(total) if top > -INFINITY else top
+
+    cdef double look_up_block(self, Py_ssize_t b, double near) noexcept nogil:
+        """New scores of a block's nodes; returns the change of their sum."""
+        return self.look_up_range(self.start[b], self.start[b + 1], near)
+
+    cdef double look_up_range(
+        self, Py_ssize_t first, Py_ssize_t end, double near
+    ) noexcept nogil:
+        """New scores of the nodes at some positions; the change of their sum."""
+        cdef Py_ssize_t p, node
+        cdef double change = 0.0
+        for p in range(first, end):
+            node = self.order[p]
+            self.new_score[node] = self.look_up(node, near)
+            change += self.new_score[node] - self.score[node]
+            if change == -INFINITY:
+                break  # whatever the others are: never accepted
+        return change
+
+    cdef void keep_range(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
+        cdef Py_ssize_t p
+        for p in range(first, end):
+            self.score[self.order[p]] = self.new_score[self.order[p]]
+
+    cdef inline bint accepts(self, double log_ratio) noexcept nogil:
+        if log_ratio >= 0:
+            return True
+        return uniform(self.bitgen) < skb_exp(log_ratio)
+
+    # ------------------------------------------------------------------ swaps
+
+    cdef void exchange(self, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
+        """Exchange two nodes in the partition; the scores stay."""
+        cdef Py_ssize_t p = self.position[left], q = self.position[right]
+        cdef double b = self.block[left]
+        self.block[left] = self.block[right]
+        self.block[right] = b
+        self.order[p] = right
+        self.order[q] = left
+        self.position[left] = q
+        self.position[right] = p
+
+    cdef double propose_swap(
+        self, Py_ssize_t left, Py_ssize_t right
+    ) noexcept nogil:
+        """Exchange a node with one further right; returns the change in log score.
+
+        Blocks from the one before `left` to the one before `right` see another
+        node; in the last block only the newcomer does.
+        """
+        cdef:
+            Py_ssize_t a = <Py_ssize_t> self.block[left]
+            Py_ssize_t b = <Py_ssize_t> self.block[right], c
+            double change = 0.0
+        self.exchange(left, right)
+        for c in range(max(a - 1, 0), b):
+            change += self.look_up_block(c, c + 1)
+            if change == -INFINITY:
+                return change
+        self.new_score[left] = self.look_up(left, self.next_block(b))
+        return change + (self.new_score[left] - self.score[left])
+
+    cdef bint try_swap(self, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
+        cdef Py_ssize_t a, b, node
+        cdef double change
+        if self.block[left] > self.block[right]:
+            left, right = right, left
+        a = <Py_ssize_t> self.block[left]
+        b = <Py_ssize_t> self.block[right]
+        change = self.propose_swap(left, right)
+        if not self.accepts(change):
+            self.exchange(right, left)
+            return False
+        self.keep_range(self.start[max(a - 1, 0)], self.start[b])
+        self.score[left] = self.new_score[left]
+        self.current += change
+        self.inspect()
+        return True
+
+    cdef bint swap_any(self) noexcept nogil:
+        """Two nodes of different blocks, each such pair as probable as another."""
+        cdef Py_ssize_t i = 0, j = 0
+        if self.n_blocks == 1:
+            return False
+        while self.block[i] == self.block[j]:
+            i = below(self.bitgen, self.n)
+            j = below(self.bitgen, self.n)
+        return self.try_swap(i, j)
+
+    cdef bint swap_adjacent(self) noexcept nogil:
+        """Two nodes of adjacent blocks, each such pair as probable as another."""
+        cdef Py_ssize_t b, pairs, chosen
+        if self.n_blocks == 1:
+            return False
+        pairs = 0
+        for b in range(self.n_blocks - 1):
+            pairs += self.size(b) * self.size(b + 1)
+        chosen = below(self.bitgen, pairs)
+        for b in range(self.n_blocks - 1):
+            pairs = self.size(b) * self.size(b + 1)
+            if chosen < pairs:
+                break
+            chosen -= pairs
+        return self.try_swap(
+            self.order[self.start[b] + chosen % self.size(b)],
+            self.order[self.start[b + 1] + chosen // self.size(b)],
+        )
+
+    cdef inline Py_ssize_t size(self, Py_ssize_t b) noexcept nogil:
+        return self.start[b + 1] - self.start[b]
+
+    # ----------------------------------------------------------- split or join
+
+    cdef double log_neighbors(
+        self, Py_ssize_t b, Py_ssize_t n_left, Py_ssize_t n_joined
+    ) noexcept nogil:
+        """Log number of partitions that a split or join leads to.
+
+        Of the partition in which block b is split, with `n_left` nodes to the left,
+        or in which b and the next `n_joined` are one block; of the present one if
+        both are 0.
+        """
+        cdef:
+            Py_ssize_t largest = 1, m = self.n_blocks - n_joined + (n_left > 0)
+            Py_ssize_t c, size
+            double total
+        for c in range(self.n_blocks):
+            largest = max(largest, self.size(c))
+        if n_joined:
+            largest = max(largest, self.start[b + 1 + n_joined] - self.start[b])
+        # in units of 2^largest, which may be too large a number
+        total = ldexp(<double> (m - 1), <int> -largest)
+        c = 0
+        while c < self.n_blocks:
+            size = self.size(c)
+            if c == b and n_left:
+                total += ways(n_left, largest)
+                size -= n_left
+            elif c == b and n_joined:
+                size = self.start[b + 1 + n_joined] - self.start[b]
+                c += n_joined
+            total += ways(size, largest)
+            c += 1
+        return largest * LOG_2 + skb_log(total)
+
+    cdef bint split_or_join(self) noexcept nogil:
+        """A random neighbor, each as probable as another."""
+        cdef:
+            Py_ssize_t m = self.n_blocks, b, c, p, q, n_left, largest = 1
+            double unit, total, chosen
+        for b in range(m):
+            largest = max(largest, self.size(b))
+        unit = ldexp(1.0, <int> -largest)
+        total = (m - 1) * unit
+        for b in range(m):
+            total += ways(self.size(b), largest)
+        chosen = uniform(self.bitgen) * total
+        if chosen < (m - 1) * unit:
+            return self.try_join(<Py_ssize_t> floor(chosen / unit))
+        chosen -= (m - 1) * unit
+        b = -1
+        for c in range(m):
+            if self.size(c) > 1:
+                b = c  # the last one, where rounding leaves some of `chosen`
+                chosen -= ways(self.size(c), largest)
+                if chosen < 0:
+                    break
+        while True:
+            # each node to the left or the right: every pair of sets, as long as
+            # neither is empty
+            q = self.start[b]
+            for p in range(self.start[b], self.start[b + 1]):
+                if self.bitgen.next_uint32(self.bitgen.state) >> 31:
+                    self.exchange_within(p, q)
+                    q += 1
+            n_left = q - self.start[b]
+            if 0 < n_left < self.size(b):
+                return self.try_split(b, n_left)
+
+    cdef inline void exchange_within(self, Py_ssize_t p, Py_ssize_t q) noexcept nogil:
+        """Exchange the nodes at two positions in one block."""
+        cdef Py_ssize_t node = self.order[p]
+        self.order[p] = self.order[q]
+        self.order[q] = node
+        self.position[self.order[p]] = p
+        self.position[node] = q
+
+    cdef double propose_split(self, Py_ssize_t b, Py_ssize_t n_left) noexcept nogil:
+        """Part the first nodes of block b from the rest; the change in log score.
+
+        The rest, to the right, keep their parent sets; they are in block b + 1/2
+        until :meth:`number_blocks`.
+        """
+        cdef Py_ssize_t p, middle = self.start[b] + n_left
+        cdef double change = 0.0
+        for p in range(middle, self.start[b + 1]):
+            self.block[self.order[p]] = b + 0.5
+        if b > 0:
+            change = self.look_up_block(b - 1, b)
+            if change == -INFINITY:
+                return change
+        return change + self.look_up_range(self.start[b], middle, b + 0.5)
+
+    cdef bint try_split(self, Py_ssize_t b, Py_ssize_t n_left) noexcept nogil:
+        cdef Py_ssize_t c, p, middle = self.start[b] + n_left
+        cdef double change = self.propose_split(b, n_left)
+        if not self.accepts(
+            change + (self.log_neighbors(b, 0, 0) - self.log_neighbors(b, n_left, 0))
+        ):
+            for p in range(middle, self.start[b + 1]):
+                self.block[self.order[p]] = b
+            return False
+        self.keep_range(self.start[max(b - 1, 0)], middle)
+        for c in range(self.n_blocks, b, -1):
+            self.start[c + 1] = self.start[c]
+        self.start[b + 1] = middle
+        self.n_blocks += 1
+        self.number_blocks(b + 1)
+        self.current += change
+        self.inspect()
+        return True
+
+    cdef double propose_join(self, Py_ssize_t b) noexcept nogil:
+        """Put the nodes of block b into the next; the change in log score."""
+        cdef Py_ssize_t p
+        cdef double change = 0.0
+        for p in range(self.start[b], self.start[b + 1]):
+            self.block[self.order[p]] = b + 1
+        if b > 0:
+            change = self.look_up_block(b - 1, b + 1)
+            if change == -INFINITY:
+                return change
+        return change + self.look_up_block(b, self.next_block(b + 1))
+
+    cdef bint try_join(self, Py_ssize_t b) noexcept nogil:
+        cdef Py_ssize_t c, p
+        cdef double change = self.propose_join(b)
+        if not self.accepts(
+            change + (self.log_neighbors(b, 0, 0) - self.log_neighbors(b, 0, 1))
+        ):
+            for p in range(self.start[b], self.start[b + 1]):
+                self.block[self.order[p]] = b
+            return False
+        self.keep_range(self.start[max(b - 1, 0)], self.start[b + 1])
+        self.n_blocks -= 1
+        for c in range(b + 1, self.n_blocks + 1):
+            self.start[c] = self.start[c + 1]
+        self.number_blocks(b)
+        self.current += change
+        self.inspect()
+        return True
+
+    # -------------------------------------------------------------- relocation
+
+    cdef Py_ssize_t take_out(self, Py_ssize_t node) noexcept nogil:
+        """Take a node out of the partition, and its block if it was alone.
+
+        Returns the slot where it was: 2 b + 1 is block b of those that are left,
+        2 b the gap before it.
+        """
+        cdef:
+            Py_ssize_t b = <Py_ssize_t> self.block[node], c, p
+            bint alone = self.size(b) == 1
+        for p in range(self.position[node], self.n - 1):
+            self.order[p] = self.order[p + 1]
+            self.position[self.order[p]] = p
+        for c in range(b + 1, self.n_blocks + 1):
+            self.start[c] -= 1
+        self.block[node] = -1.0
+        if alone:
+            for c in range(b, self.n_blocks):
+                self.start[c] = self.start[c + 1]
+            self.n_blocks -= 1
+            self.number_blocks(b)
+        return 2 * b + (not alone)
+
+    cdef void put_in(self, Py_ssize_t node, Py_ssize_t slot) noexcept nogil:
+        """Put a node that was taken out into a slot."""
+        cdef Py_ssize_t b = slot // 2, c, p, to
+        if slot % 2 == 0:
+            for c in range(self.n_blocks, b - 1, -1):
+                self.start[c + 1] = self.start[c]
+            self.n_blocks += 1
+        to = self.start[b + 1]
+        for p in range(self.n - 1, to, -1):
+            self.order[p] = self.order[p - 1]
+        self.order[to] = node
+        for c in range(b + 1, self.n_blocks + 1):
+            self.start[c] += 1
+        self.number_blocks(b)
+
+    cdef void propose_relocation(
+        self, Py_ssize_t node, Py_ssize_t from_
+    ) noexcept nogil:
+        """Log scores of the partition with `node`, taken out, in each slot.
+
+        Where it goes concerns a node of block c in one of four ways: [0] `node` is
+        in c or to the left, and no parent; [1] it is alone between c and c + 1, and
+        the one needed parent; [2] it is in c + 1, one of the needed; [3] it is
+        further right, one of the permitted. Its own parents are the same whether it
+        goes into a block or into the gap behind.
+        """
+        cdef:
+            Py_ssize_t m = self.n_blocks, b = from_ // 2, c, p, other, slot, now
+            double near, total
+            int way
+        for c in range(m):
+            near = self.next_block(c)
+            # which of the four ways is now, and so known
+            if c >= b:
+                now = 0
+            elif c < b - 1:
+                now = 3
+            else:
+                now = 2 if from_ % 2 else 1
+            for way in range(4):
+                self.block_score[way, c] = 0.0
+                if way >= 2 and c == m - 1:
+                    continue  # there is nothing further right
+                if way == 0:
+                    self.block[node] = -1.0
+                elif way == 1:
+                    self.block[node] = c + 0.5
+                elif way == 2:
+                    self.block[node] = near
+                else:
+                    self.block[node] = self.n
+                for p in range(self.start[c], self.start[c + 1]):
+                    other = self.order[p]
+                    if way == now:
+                        self.relative_score[way, other] = self.score[other]
+                    else:
+                        self.relative_score[way, other] = self.look_up(
+                            other, c + 0.5 if way == 1 else near
+                        )
+                    self.block_score[way, c] += self.relative_score[way, other]
+        self.block[node] = -1.0
+        for c in range(m + 1):
+            self.own_score[c] = self.look_up(node, c if c < m else INFINITY)
+        # From the left, those that may have it as a parent, the last block among
+        # them in a way of its own; from the right, those that may not.
+        total = 0.0
+        for c in range(m + 1):
+            self.slot_total[2 * c] = self.own_score[c] + total
+            if c < m:
+                self.slot_total[2 * c + 1] = self.own_score[c + 1] + total
+            if c > 0:
+                self.slot_total[2 * c] += self.block_score[1, c - 1]
+                if c < m:
+                    self.slot_total[2 * c + 1] += self.block_score[2, c - 1]
+                total += self.block_score[3, c - 1]
+        total = 0.0
+        for c in range(m - 1, -1, -1):
+            total += self.block_score[0, c]
+            self.slot_total[2 * c + 1] += total
+            self.slot_total[2 * c] += total
+
+    cdef void apply_relocation(
+        self, Py_ssize_t node, Py_ssize_t slot
+    ) noexcept nogil:
+        cdef Py_ssize_t b = slot // 2, c, p
+        cdef int way
+        for c in range(self.n_blocks):
+            if c >= b:
+                way = 0
+            elif c < b - 1:
+                way = 3
+            else:
+                way = 2 if slot % 2 else 1
+            for p in range(self.start[c], self.start[c + 1]):
+                self.score[self.order[p]] = self.relative_score[way, self.order[p]]
+        self.score[node] = self.own_score[b + slot % 2]
+        self.current = self.slot_total[slot]
+        self.put_in(node, slot)
+
+    cdef bint relocate(self, Py_ssize_t node) noexcept nogil:
+        cdef:
+            Py_ssize_t from_ = self.take_out(node), s, slot
+            Py_ssize_t n_slots = 2 * self.n_blocks + 1
+            double top = -INFINITY, total = 0.0, u
+        self.propose_relocation(node, from_)
+        for s in range(n_slots):
+            top = max(top, self.slot_total[s])
+        for s in range(n_slots):
+            self.weight[s] = skb_exp(self.slot_total[s] - top)
+            total += self.weight[s]
+        u = uniform(self.bitgen) * total
+        slot = from_
+        for s in range(n_slots):
+            u -= self.weight[s]
+            if u < 0:
+                slot = s
+                break
+        self.apply_relocation(node, slot)
+        self.inspect()
+        return slot != from_
+
+    # ----------------------------------------------------------------- running
+
+    cdef void step(self) noexcept nogil:
+        cdef double u = uniform(self.bitgen)
+        cdef int move
+        cdef bint changed
+        if u < self.swap_below:
+            move = SWAP
+            changed = self.swap_any()
+        elif u < self.adjacent_below:
+            move = ADJACENT_SWAP
+            changed = self.swap_adjacent()
+        elif u < self.split_below:
+            move = SPLIT_JOIN
+            changed = self.split_or_join()
+        else:
+            move = RELOCATION
+            changed = self.relocate(below(self.bitgen, self.n))
+        self.proposed[move] += 1
+        self.accepted[move] += changed
+
+    def run(self, Py_ssize_t n_steps):
+        """Make `n_steps` steps without holding the GIL."""
+        cdef Py_ssize_t t
+        if self.n < 2:
+            return  # one partition only: every step stays on it
+        with nogil:
+            self.refresh()
+            for t in range(n_steps):
+                self.step()
+                if t & 1023 == 1023:
+                    self.refresh()
+
+    # -------------------------------------------------- one move, for the tests
+
+    def swap_change(self, Py_ssize_t i, Py_ssize_t j):
+        """Change in log score if two nodes of different blocks were exchanged."""
+        cdef double change
+        if self.block[i] > self.block[j]:
+            i, j = j, i
+        change = self.propose_swap(i, j)
+        self.exchange(j, i)
+        return change
+
+    def split_change(self, left):
+        """Change in log score, and in the log number of neighbors, of a split.
+
+        The nodes `left`, of one block, would be parted from the rest of it.
+        """
+        cdef Py_ssize_t b = <Py_ssize_t> self.block[left[0]], i
+        cdef double change, neighbors
+        for i in range(len(left)):
+            self.exchange_within(self.position[left[i]], self.start[b] + i)
+        change = self.propose_split(b, len(left))
+        neighbors = self.log_neighbors(b, len(left), 0) - self.log_neighbors(b, 0, 0)
+        self.number_blocks(b)
+        return change, neighbors
+
+    def join_change(self, Py_ssize_t b):
+        """Change in log score, and in the log number of neighbors, of a join."""
+        cdef double change = self.propose_join(b)
+        cdef double neighbors
+        neighbors = self.log_neighbors(b, 0, 1) - self.log_neighbors(b, 0, 0)
+        self.number_blocks(b)
+        return change, neighbors
+
+    @property
+    def log_n_neighbors(self):
+        """Log number of partitions that a split or join leads to."""
+        return self.log_neighbors(0, 0, 0)
+
+    def relocation_scores(self, Py_ssize_t node):
+        """Log scores with `node` put into each slot.
+
+        With the others in m blocks, slot 2 b + 1 is block b, slot 2 b the gap
+        before it, and slot 2 m that behind the last.
+        """
+        cdef Py_ssize_t from_ = self.take_out(node)
+        self.propose_relocation(node, from_)
+        totals = np.array(self.slot_total[:2 * self.n_blocks + 1])
+        self.put_in(node, from_)
+        return totals
+
+    # ------------------------------------------------------------ drawing a DAG
+
+    def draw_dag(self, unsigned char[:, ::1] packed):
+        """Draw a DAG from the posterior given the partition.
+
+        Parameters
+        ----------
+        packed : (n, ceil(n / 8)) array of bytes
+            Gets the adjacency matrix, A[i, j] = 1 for i -> j, with eight columns to
+            a byte as in ``numpy.packbits``.
+
+        Returns
+        -------
+        log_score : float
+            The log score of the DAG.
+        """
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        with nogil:
+            memset(&packed[0, 0], 0, packed.shape[0] * packed.shape[1])
+            for i in range(self.n):
+                total += self.draw_parents(i, packed)
+        return total
+
+    cdef double draw_parents(
+        self, Py_ssize_t node, unsigned char[:, ::1] packed
+    ) noexcept nogil:
+        """Draw a parent set: its part of the sum, its column, then its subset.
+
+        The parts are those of :meth:`look_up`. Where rounding leaves something of
+        the uniform number, the most probable choice is taken.
+        """
+        cdef:
+            const NodeView *view = &self.views.nodes[node]
+            Py_ssize_t b = <Py_ssize_t> self.block[node], p, j, k, index, end
+            Py_ssize_t column = view.base_column
+            int64_t allowed = 0, needed = 0, rest, forced = 0, within = 0
+            int64_t subset, chosen
+            const double *row
+            double at, base, part, share, u, score, log_sum = 0.0, top = -1.0
+            bint exact, found = False
+        if b == self.n_blocks - 1:
+            return view.scores[view.base_column]
+        for k in range(view.n_candidates):
+            at = self.block[view.candidates[k]]
+            allowed |= <int64_t> (at > b) << k
+            needed |= <int64_t> (at == b + 1) << k
+        u = uniform(self.bitgen)
+        if self.width > 1:
+            base = view.log_sums[allowed]
+            row = view.ratios + allowed * self.width
+            exact = self.score[node] - base < skb_log(LEAST_SHARE) + 1.0
+            for p in range(self.start[b + 1], self.start[b + 2]):
+                j = self.order[p]
+                if self.views.bits[node * self.n + j] >= 0:
+                    continue
+                if exact:
+                    part = self.sum_column(node, j, allowed)
+                else:
+                    part = base + log_entry(view, row, j)
+                share = skb_exp(part - self.score[node])
+                u -= share
+                if share > top or u < 0:
+                    top = share
+                    column, within, forced, log_sum = j, allowed, 0, part
+                    if u < 0:
+                        found = True
+                        break
+        rest = needed
+        while rest and not found:
+            k = skb_lowest_bit(rest)
+            rest &= rest - 1
+            index = containing_row(view, k, allowed, needed)
+            base = view.containing_log_sums[index]
+            if base == -INFINITY:
+                continue
+            row = view.containing + index * self.width
+            # the base column first, then the outsiders further right
+            end = self.n if self.width > 1 else self.start[b + 2]
+            for p in range(self.start[b + 2] - 1, end):
+                if p < self.start[b + 2]:
+                    j = view.base_column
+                    part = base
+                else:
+                    j = self.order[p]
+                    if self.views.bits[node * self.n + j] >= 0:
+                        continue
+                    part = base + log_entry(view, row, j)
+                share = skb_exp(part - self.score[node])
+                u -= share
+                if share > top or u < 0:
+                    top = share
+                    column, forced, log_sum = j, <int64_t> 1 << k, part
+                    within = without_first(allowed, needed, k)
+                    if u < 0:
+                        found = True
+                        break
+        u = uniform(self.bitgen)
+        subset = chosen = within
+        top = -INFINITY
+        while True:
+            score = view.scores[(subset | forced) * self.width + column]
+            u -= skb_exp(score - log_sum)
+            if score > top or u < 0:
+                top = score
+                chosen = subset
+                if u < 0:
+                    break
+            if subset == 0:
+                break
+            subset = (subset - 1) & within
+        chosen |= forced
+        for k in range(view.n_candidates):
+            if chosen >> k & 1:
+                mark_edge(packed, view.candidates[k], node)
+        if column != view.base_column:
+            mark_edge(packed, column, node)
+        return view.scores[chosen * self.width + column]
+
+
+cdef inline double ways(Py_ssize_t size, Py_ssize_t unit) noexcept nogil:
+    """Ways to split a block into an ordered pair, in units of 2^unit."""
+    return ldexp(1.0, <int> (size - unit)) - ldexp(2.0, <int> -unit)
+
+
+cdef inline int64_t without_first(
+    int64_t allowed, int64_t needed, Py_ssize_t k
+) noexcept nogil:
+    """The permitted candidates without the needed ones up to candidate k."""
+    return allowed & ~(needed & ((<int64_t> 2 << k) - 1))
+
+
+cdef inline Py_ssize_t containing_row(
+    const NodeView *view, Py_ssize_t k, int64_t allowed, int64_t needed
+) noexcept nogil:
+    """The row for the sets in which candidate k is the first needed one."""
+    cdef int64_t mask = without_first(allowed, needed, k)
+    cdef int64_t low = mask & ((<int64_t> 1 << k) - 1)
+    return (k << (view.n_candidates - 1)) + (low | (mask >> (k + 1) << k))
+
+
+cdef inline double log_entry(
+    const NodeView *view, const double *row, Py_ssize_t column
+) noexcept nogil:
+    """Log ratio in a row that may hold ratios or their logarithms."""
+    if row[view.base_column] == 0.0:
+        return row[column]
+    return skb_log(row[column]) if row[column] > 0.0 else -INFINITY
+
+
+cdef inline void mark_edge(
+    unsigned char[:, ::1] packed, Py_ssize_t parent, Py_ssize_t child
+) noexcept nogil:
+    packed[parent, child >> 3] |= <unsigned char> (128 >> (child & 7))
