@@ -167,7 +167,7 @@ cdef class PartitionChain:
     def set_blocks(self, order, ends):
         """Move to a partition, given by the nodes in order and the blocks' ends."""
         cdef Py_ssize_t b, p, node
-        self.order[:] = np.ascontiguousarray(order, dtype=np.intp)
+        np.asarray(self.order)[:] = order
         self.n_blocks = len(ends)
         self.start[0] = 0
         for b in range(self.n_blocks):
@@ -225,10 +225,10 @@ cdef class PartitionChain:
     def restore(self, state):
         """Go on from a state that ``__getstate__`` gave."""
         self.set_blocks(state["order"], state["ends"])
-        self.best_block[:] = state["best_partition"].astype(float)
+        np.asarray(self.best_block)[:] = state["best_partition"]
         self.best_log_score = state["best_log_score"]
-        self.proposed[:] = state["proposed"]
-        self.accepted[:] = state["accepted"]
+        np.asarray(self.proposed)[:] = state["proposed"]
+        np.asarray(self.accepted)[:] = state["accepted"]
         self.bit_generator.state = state["bit_generator"]
 
     cdef void number_blocks(self, Py_ssize_t first) noexcept nogil:
