@@ -110,9 +110,6 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    # Which tables the chains walk on, see `build_tables`.
-    _tables = {"sums": True}  # noqa: RUF012
-
     # ------------------------------------------------------------------- fit
 
     @with_callbacks
@@ -210,7 +207,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         tables = build_tables(
             problem.score,
             found.space,
-            **self._tables,
+            sums=True,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
             names=problem.names,

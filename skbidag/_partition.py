@@ -166,8 +166,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     -----
     BiDAG name: ``partitionMCMC``.
 
-    The tables of a node with K permissible parents take K / 2 times the memory of
-    order sampling's, and no 3**K.
+    The tables are those of order sampling: 2**K rows for a node with K permissible
+    parents, not 3**K.
 
     Examples
     --------
@@ -183,7 +183,6 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         **BaseStructure._parameter_constraints,
         "move_probabilities": [StrOptions({"auto"}), "array-like"],
     }
-    _tables = {"sums": True, "containing": True}  # noqa: RUF012
 
     def __init__(
         self,

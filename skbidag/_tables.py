@@ -17,13 +17,6 @@ Three tables may stand on one layout:
     Sums over all subsets of a mask, for sampling (see ``_core/_subsets.pyx``).
 ``maxima``
     The best score over all subsets of a mask, for searching.
-
-A fourth has K/2 times their size, for partitions, where a node needs a parent in the
-next block:
-
-``containing`` with ``containing_log_sums``
-    For each candidate k, sums over the sets that contain it: row `mask`, in which
-    bit k is left out, sums over S + k for all subsets S of `mask`.
 """
 
 import os
@@ -67,8 +60,6 @@ class NodeTable:
     log_sums: np.ndarray | None = field(default=None, repr=False)
     ratios: np.ndarray | None = field(default=None, repr=False)
     maxima: np.ndarray | None = field(default=None, repr=False)
-    containing: np.ndarray | None = field(default=None, repr=False)
-    containing_log_sums: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def n_candidates(self):
@@ -78,10 +69,7 @@ class NodeTable:
     @property
     def n_bytes(self):
         """Memory of the tables that are there."""
-        tables = (
-            self.scores, self.ratios, self.log_sums, self.maxima, self.containing,
-            self.containing_log_sums,
-        )  # fmt: skip
+        tables = (self.scores, self.ratios, self.log_sums, self.maxima)
         return sum(table.nbytes for table in tables if table is not None)
 
     def add_sums(self):
@@ -98,17 +86,6 @@ class NodeTable:
             maxima = self.scores.copy()
             subset_maxima(maxima)
             self.maxima = maxima
-
-    def add_containing(self):
-        """Build the sums over the subsets with each candidate, if they are missing."""
-        if self.containing is None:
-            n_rows, width = self.scores.shape
-            ratios = np.empty((self.n_candidates * n_rows // 2, width))
-            log_sums = np.empty(len(ratios))
-            for k in range(self.n_candidates):
-                rows = slice(k * n_rows // 2, (k + 1) * n_rows // 2)
-                self._sum_containing(k, ratios[rows], log_sums[rows])
-            self.containing, self.containing_log_sums = ratios, log_sums
 
     def log_sum(self, mask, column=None):
         """Log of the summed scores of all subsets of `mask`, plus an outsider.
@@ -146,21 +123,17 @@ class NodeTable:
             a difference of sums, it keeps its digits however weak the candidate is.
             Columns more than 100 nats below the base column may be -inf.
         """
-        ratios = np.empty((len(self.scores) // 2, self.scores.shape[1]))
-        log_sums = np.empty(len(ratios))
-        self._sum_containing(candidate, ratios, log_sums)
+        masks = np.arange(len(self.scores))
+        with_candidate = self.scores[masks >> candidate & 1 == 1]
+        ratios = np.empty_like(with_candidate)
+        log_sums = np.empty(len(with_candidate))
+        subset_sums(
+            np.ascontiguousarray(with_candidate), self.base_column, ratios, log_sums
+        )
         in_logs = ratios[:, self.base_column] == 0.0
         with np.errstate(divide="ignore"):
             np.log(ratios, out=ratios, where=~in_logs[:, None])
         return ratios + log_sums[:, None]
-
-    def _sum_containing(self, candidate, ratios, log_sums):
-        """Ratios and log sums over the subsets that contain one candidate."""
-        width = self.scores.shape[1]
-        # rows by the bits above the candidate's, its own, and those below
-        by_bit = self.scores.reshape(-1, 2, 1 << candidate, width)
-        with_candidate = np.ascontiguousarray(by_bit[:, 1]).reshape(-1, width)
-        subset_sums(with_candidate, self.base_column, ratios, log_sums)
 
     def best_parents(self, mask, columns):
         """Best parent set within `mask` plus at most one of the outsiders `columns`.
@@ -203,7 +176,7 @@ def table_width(n_features, extended):
     return -(-n_features // 4) * 4 if extended else 1
 
 
-def table_bytes(space, n_tables=2, containing=False):
+def table_bytes(space, n_tables=2):
     """Memory of each node's tables.
 
     Parameters
@@ -212,8 +185,6 @@ def table_bytes(space, n_tables=2, containing=False):
         The search space.
     n_tables : int, default=2
         How many tables of doubles stand side by side.
-    containing : bool, default=False
-        Whether the sums over sets with each candidate come on top.
 
     Returns
     -------
@@ -223,8 +194,7 @@ def table_bytes(space, n_tables=2, containing=False):
     sizes = space.permitted.sum(axis=0)
     width = table_width(space.n_features, space.extended)
     with np.errstate(over="ignore"):
-        per_row = n_tables * width + 1 + containing * sizes / 2 * (width + 1)
-        return 8.0 * per_row * 2.0**sizes
+        return 8.0 * (n_tables * width + 1) * 2.0**sizes
 
 
 def free_memory():
@@ -239,9 +209,7 @@ def free_memory():
         return float("inf")
 
 
-def check_memory(
-    space, memory_limit=None, names=None, n_tables=2, held=0.0, containing=False
-):
+def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0):
     """Raise a MemoryError that names the largest node if the tables do not fit.
 
     Parameters
@@ -257,10 +225,8 @@ def check_memory(
     held : array-like of shape (n_features,), default=0.0
         Bytes of each node's tables that are there already, and so need no memory
         that is free. A `memory_limit` counts them, too.
-    containing : bool, default=False
-        Whether the sums over sets with each candidate come on top.
     """
-    n_bytes = table_bytes(space, n_tables, containing)
+    n_bytes = table_bytes(space, n_tables)
     limit = memory_limit
     if limit is None:
         limit = MEMORY_SHARE * free_memory()
@@ -279,8 +245,8 @@ def check_memory(
 
 
 def build_tables(
-    score, space, *, sums=False, maxima=False, containing=False, previous=None,
-    n_jobs=None, memory_limit=None, names=None,
+    score, space, *, sums=False, maxima=False, previous=None, n_jobs=None,
+    memory_limit=None, names=None,
 ):  # fmt: skip
     """Build the tables of all nodes.
 
@@ -290,7 +256,7 @@ def build_tables(
         A fitted score.
     space : SearchSpace
         Which parents each node may have.
-    sums, maxima, containing : bool, default=False
+    sums, maxima : bool, default=False
         Which tables to build beside the scores.
     previous : list of NodeTable, default=None
         Tables of an earlier space with the same score. Nodes whose parents may
@@ -310,7 +276,7 @@ def build_tables(
     kept = {t.node: t for t in previous or () if is_current(t, space)}
     held = np.zeros(space.n_features)
     held[list(kept)] = [table.n_bytes for table in kept.values()]
-    check_memory(space, memory_limit, names, 1 + sums + maxima, held, containing)
+    check_memory(space, memory_limit, names, 1 + sums + maxima, held)
 
     def build(node):
         table = kept.get(node)
@@ -320,8 +286,6 @@ def build_tables(
             table.add_sums()
         if maxima:
             table.add_maxima()
-        if containing:
-            table.add_containing()
         return table
 
     return run_threads(build, range(space.n_features), n_jobs)

@@ -23,22 +23,22 @@ What stays true
     Every node's score is the lookup for the present partition, see `_order.pyx`. A
     chain never stands on a partition without a DAG (score -inf).
 Cost
-    Parent sets are split by the first needed parent that they contain. Those of the
-    candidates w1, w2, ... in the next block are the sets with w1; those with w2 but
-    not w1; and so on, each a row of sums over the sets that contain one candidate,
-    plus the outsiders further right. What is left are sets whose only needed parent
-    is an outsider in the next block, at whatever candidates: one row of the sums.
-    All terms are positive, nothing cancels, and 1 + (candidates in the next block)
-    rows are read. (The difference of the sums with and without the next block would
-    take two rows, but loses the digits of weak parents: with the sums of a few
-    thousand observations, to about 1e-12 of their logarithm, one lookup in some
-    three would miss 1e-10.)
+    The sum over the parent sets that meet the next block is the sum over all in the
+    permitted blocks minus the sum over those without the next block: two rows of
+    the tables that orders use. Outsiders in the next block meet the need whatever
+    the candidates are, and are not subtracted but added. Where the needed parents
+    are weak, the difference loses digits. Then the row of the sets that contain a
+    needed candidate is summed from the scores, all terms being positive, and
+    remembered: a chain comes back to few of the 3^K pairs of permitted and needed
+    candidates. (A table of the sums over the sets with each candidate, in K
+    2^(K - 1) rows, could give all of them, but takes K/2 times the memory and time
+    to build, and more rows to read: it made chains half as fast.)
 
     A swap looks up the nodes from the block before the left one to the right one; a
     split or join those of two blocks; a relocation three times all.
 """
 
-from libc.math cimport INFINITY, floor, ldexp
+from libc.math cimport INFINITY, fabs, floor, ldexp
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
@@ -47,20 +47,17 @@ import numpy as np
 from skbidag._core._random cimport below, bitgen_of, skb_bitgen, uniform
 from skbidag._core._tables cimport NodeView, TableViews
 from skbidag._core._vector cimport (
+    skb_add_exp,
     skb_exp,
     skb_log,
     skb_log_add_exp,
+    skb_log_or_nothing,
     skb_log_sum_exp_from,
-    skb_sum_at,
+    skb_maximum,
+    skb_ratios,
     skb_sum_from,
+    skb_sums_at,
 )
-
-
-cdef extern from *:
-    """
-    #define skb_lowest_bit(x) ((Py_ssize_t)__builtin_ctzll(x))
-    """
-    Py_ssize_t skb_lowest_bit(uint64_t x) noexcept nogil
 
 
 cdef enum:
@@ -70,6 +67,14 @@ cdef enum:
 # `_subsets.pyx`), or about 1e-40 for all subsets and outsiders together. Where a
 # node's score is not far above that, outsiders are summed anew from the scores.
 cdef double LEAST_SHARE = 1e-28
+# The logarithms of sums are right to some 1e-15 of themselves, and so is, beside the
+# larger sum, a difference; where it is smaller than this times the logarithm (and
+# than LEAST_DIFFERENCE) beside that sum, it may miss 1e-10 in its logarithm.
+cdef double DIFFERENCE_PER_LOG = 3e-5
+cdef double LEAST_DIFFERENCE = 1e-3
+cdef double LARGEST_LOG_RATIO = 600.0
+# Bytes of the rows that a chain remembers.
+cdef Py_ssize_t MEMORY = 1 << 22
 cdef double LOG_2 = 0.69314718055994530942
 
 
@@ -79,7 +84,7 @@ cdef class PartitionChain:
     Parameters
     ----------
     views : TableViews
-        The tables, with sums and sums containing each candidate.
+        The tables, with sums.
     bit_generator : numpy.random.BitGenerator
         The chain's own stream of random numbers.
     partition : array of shape (n,)
@@ -121,8 +126,16 @@ cdef class PartitionChain:
         Py_ssize_t[::1] columns
         int64_t[::1] proposed
         int64_t[::1] accepted
-        readonly int64_t n_lookups
-        readonly int64_t n_enumerations
+        # remembered rows: whose they are, their log sums, their ratios
+        Py_ssize_t n_slots
+        int64_t[::1] slot_node
+        int64_t[::1] slot_key
+        double[::1] slot_log_sum
+        double[:, ::1] slot_ratios
+        double[::1] top
+        # how often scores were looked up, by a difference that was not safe, in a
+        # row that was not remembered, and for outsiders that are summed by themselves
+        int64_t[::1] counts
 
     def __init__(
         self, TableViews views, bit_generator, partition, move_probabilities
@@ -151,6 +164,15 @@ cdef class PartitionChain:
         self.columns = np.zeros(n, dtype=np.intp)
         self.proposed = np.zeros(4, dtype=np.int64)
         self.accepted = np.zeros(4, dtype=np.int64)
+        self.n_slots = 256
+        while self.n_slots * self.width * 16 <= MEMORY:
+            self.n_slots *= 2
+        self.slot_node = np.full(self.n_slots, -1, dtype=np.int64)
+        self.slot_key = np.zeros(self.n_slots, dtype=np.int64)
+        self.slot_log_sum = np.zeros(self.n_slots)
+        self.slot_ratios = np.zeros((self.n_slots, self.width))
+        self.top = np.zeros(self.width)
+        self.counts = np.zeros(4, dtype=np.int64)
         self.best_log_score = -INFINITY
         self.set_partition(partition)
 
@@ -212,6 +234,11 @@ cdef class PartitionChain:
         """Number of moves of each kind that changed the partition."""
         return np.array(self.accepted)
 
+    @property
+    def lookup_counts(self):
+        """Numbers of lookups: all, beyond differences, of new rows, of columns."""
+        return np.array(self.counts)
+
     def __getstate__(self):
         return {
             "order": np.array(self.order),
@@ -268,13 +295,13 @@ cdef class PartitionChain:
         """
         cdef:
             const NodeView *view = &self.views.nodes[node]
-            Py_ssize_t width = self.width, k, index
+            Py_ssize_t width = self.width, k
             int64_t allowed = 0, needed = 0, rest
             const double *row
-            double base, log_sum, share, at, total = 0.0
+            double base, share, at, total = 0.0, beyond = 0.0
         if near == INFINITY:
             return view.scores[view.base_column]
-        self.n_lookups += 1
+        self.counts[0] += 1
         for k in range(view.n_candidates):
             at = self.block[view.candidates[k]]
             allowed |= <int64_t> (at >= near) << k
@@ -285,58 +312,118 @@ cdef class PartitionChain:
         if width > 1:
             row = view.ratios + allowed * width
             if row[view.base_column] != 1.0:
-                return self.look_up_logs(node, near, allowed, needed)
-            total = skb_sum_at(row, &self.block[0], near, width)
-        rest = needed
-        while rest:
-            k = skb_lowest_bit(rest)
-            rest &= rest - 1
-            index = containing_row(view, k, allowed, needed)
-            log_sum = view.containing_log_sums[index]
-            if log_sum == -INFINITY:
-                continue
-            share = 1.0
-            if width > 1:
-                row = view.containing + index * width
-                if row[view.base_column] != 1.0:
-                    return self.look_up_logs(node, near, allowed, needed)
-                share += skb_sum_from(row, &self.block[0], near + 0.25, width)
-            total += skb_exp(log_sum - base) * share
-        if total < LEAST_SHARE:
-            return self.look_up_logs(node, near, allowed, needed)
+                return self.look_up_exactly(node, near, allowed, needed)
+            total = skb_sums_at(row, &self.block[0], near, &beyond, width)
+        if needed:
+            beyond += 1.0
+            total += beyond
+            rest = allowed & ~needed
+            if view.log_sums[rest] > -INFINITY:
+                share = 1.0
+                if width > 1:
+                    row = view.ratios + rest * width
+                    if row[view.base_column] != 1.0:
+                        return self.look_up_exactly(node, near, allowed, needed)
+                    share += skb_sum_from(row, &self.block[0], near + 0.25, width)
+                total -= skb_exp(view.log_sums[rest] - base) * share
+            if total < beyond * (LEAST_DIFFERENCE + DIFFERENCE_PER_LOG * fabs(base)):
+                return self.look_up_exactly(node, near, allowed, needed)
+        elif total < LEAST_SHARE:
+            return self.look_up_exactly(node, near, allowed, needed)
         return base + skb_log(total)
 
-    cdef double look_up_logs(
+    cdef double look_up_exactly(
         self, Py_ssize_t node, double near, int64_t allowed, int64_t needed
     ) noexcept nogil:
-        """As :meth:`look_up`, for any range of scores."""
+        """As :meth:`look_up`, from positive terms, for any range of scores."""
         cdef:
             const NodeView *view = &self.views.nodes[node]
-            Py_ssize_t width = self.width, k, index
-            int64_t rest = needed
-            const double *row
-            double log_sum, share, total = -INFINITY
-        if width > 1:
-            total = self.sum_next_outsiders(node, near, allowed)
-        while rest:
-            k = skb_lowest_bit(rest)
-            rest &= rest - 1
-            index = containing_row(view, k, allowed, needed)
-            log_sum = view.containing_log_sums[index]
-            if log_sum == -INFINITY:
-                continue
-            if width > 1:
-                row = view.containing + index * width
-                if row[view.base_column] == 1.0:
-                    share = skb_sum_from(row, &self.block[0], near + 0.25, width)
-                    log_sum += skb_log(1.0 + share)
+            Py_ssize_t slot
+            double total, log_sum
+        total = self.sum_next_outsiders(node, near, allowed)
+        self.counts[1] += 1
+        if needed == 0:
+            return total
+        slot = self.needed_row(node, allowed, needed)
+        log_sum = self.slot_log_sum[slot]
+        if log_sum == -INFINITY:
+            return total
+        if self.width > 1:
+            if self.slot_ratios[slot, view.base_column] == 1.0:
+                log_sum += skb_log(1.0 + skb_sum_from(
+                    &self.slot_ratios[slot, 0], &self.block[0], near + 0.25,
+                    self.width,
+                ))
+            else:
+                log_sum += skb_log_add_exp(0.0, skb_log_sum_exp_from(
+                    &self.slot_ratios[slot, 0], &self.block[0], near + 0.25,
+                    self.width,
+                ))
+        return skb_log_add_exp(total, log_sum)
+
+    cdef Py_ssize_t needed_row(
+        self, Py_ssize_t node, int64_t allowed, int64_t needed
+    ) noexcept nogil:
+        """Slot of the sums over the subsets of `allowed` that meet `needed`.
+
+        As in the tables, the log sum of the base column and the ratios to it, or
+        their logarithms where one is too large.
+        """
+        cdef:
+            const NodeView *view = &self.views.nodes[node]
+            Py_ssize_t width = self.width, slot, j
+            int64_t key = allowed << 32 | needed, subset
+            uint64_t mixed = (<uint64_t> key ^ <uint64_t> node << 20)
+            double *ratios
+        mixed = (mixed ^ mixed >> 31) * <uint64_t> 0x9e3779b97f4a7c15
+        slot = <Py_ssize_t> (mixed >> 33) & (self.n_slots - 1)
+        if self.slot_node[slot] == node and self.slot_key[slot] == key:
+            return slot
+        self.counts[2] += 1
+        self.slot_node[slot] = node
+        self.slot_key[slot] = key
+        ratios = &self.slot_ratios[slot, 0]
+        for j in range(width):
+            self.top[j] = -INFINITY
+            ratios[j] = 0.0
+        subset = allowed
+        while subset:
+            if subset & needed:
+                if width == 1:
+                    self.top[0] = max(self.top[0], view.scores[subset])
                 else:
-                    share = skb_log_sum_exp_from(
-                        row, &self.block[0], near + 0.25, width
+                    skb_maximum(&self.top[0], view.scores + subset * width, width)
+            subset = (subset - 1) & allowed
+        if self.top[view.base_column] == -INFINITY:
+            self.slot_log_sum[slot] = -INFINITY
+            return slot
+        for j in range(width):
+            if self.top[j] == -INFINITY:
+                self.top[j] = 0.0  # nothing, but inf - inf is no number
+        subset = allowed
+        while subset:
+            if subset & needed:
+                if width == 1:
+                    ratios[0] += skb_exp(view.scores[subset] - self.top[0])
+                else:
+                    skb_add_exp(
+                        ratios, view.scores + subset * width, &self.top[0], width
                     )
-                    log_sum += skb_log_add_exp(0.0, share)
-            total = skb_log_add_exp(total, log_sum)
-        return total
+            subset = (subset - 1) & allowed
+        if width == 1:
+            self.slot_log_sum[slot] = self.top[0] + skb_log(ratios[0])
+            ratios[0] = 1.0
+            return slot
+        skb_log_or_nothing(ratios, width)
+        for j in range(width):
+            self.top[j] += ratios[j]
+        self.slot_log_sum[slot] = self.top[view.base_column]
+        if skb_ratios(
+            ratios, &self.top[0], self.slot_log_sum[slot], width
+        ) > LARGEST_LOG_RATIO:
+            for j in range(width):
+                ratios[j] = self.top[j] - self.slot_log_sum[slot]
+        return slot
 
     cdef double sum_next_outsiders(
         self, Py_ssize_t node, double near, int64_t allowed
@@ -345,28 +432,19 @@ cdef class PartitionChain:
         cdef:
             const NodeView *view = &self.views.nodes[node]
             const double *row = view.ratios + allowed * self.width
-            bint in_logs = row[view.base_column] == 0.0
-            Py_ssize_t n_columns = 0, j
-            double share = 0.0, largest = -INFINITY, total = -INFINITY
+            Py_ssize_t j
+            double total = -INFINITY
+        if self.width == 1:
+            return total
         for j in range(self.n):
             if self.block[j] == near and self.views.bits[node * self.n + j] < 0:
-                self.columns[n_columns] = j
-                n_columns += 1
-                if in_logs:
-                    largest = max(largest, row[j])
-        for j in range(n_columns):
-            if not in_logs:
-                share += row[self.columns[j]]
-            elif largest > -INFINITY:
-                share += skb_exp(row[self.columns[j]] - largest)
-        if not in_logs and share >= LEAST_SHARE:
-            return view.log_sums[allowed] + skb_log(share)
-        if in_logs and largest >= skb_log(LEAST_SHARE):
-            return view.log_sums[allowed] + largest + skb_log(share)
-        for j in range(n_columns):
-            total = skb_log_add_exp(
-                total, self.sum_column(node, self.columns[j], allowed)
-            )
+                total = skb_log_add_exp(total, log_entry(view, row, j))
+        if total >= skb_log(LEAST_SHARE):
+            return view.log_sums[allowed] + total
+        total = -INFINITY
+        for j in range(self.n):
+            if self.block[j] == near and self.views.bits[node * self.n + j] < 0:
+                total = skb_log_add_exp(total, self.sum_column(node, j, allowed))
         return total
 
     cdef double sum_column(
@@ -377,7 +455,7 @@ cdef class PartitionChain:
             const double *scores = self.views.nodes[node].scores + column
             int64_t subset = mask
             double score, top = -INFINITY, total = 0.0
-        self.n_enumerations += 1
+        self.counts[3] += 1
         while True:
             score = scores[subset * self.width]
             if score > top:
@@ -896,20 +974,19 @@ cdef class PartitionChain:
     cdef double draw_parents(
         self, Py_ssize_t node, unsigned char[:, ::1] packed
     ) noexcept nogil:
-        """Draw a parent set: its part of the sum, its column, then its subset.
+        """Draw a parent set: its column, then its subset.
 
-        The parts are those of :meth:`look_up`. Where rounding leaves something of
-        the uniform number, the most probable choice is taken.
+        Where rounding leaves something of the uniform number, the most probable
+        choice is taken.
         """
         cdef:
             const NodeView *view = &self.views.nodes[node]
-            Py_ssize_t b = <Py_ssize_t> self.block[node], p, j, k, index, end
+            Py_ssize_t b = <Py_ssize_t> self.block[node], p, j, k, slot
             Py_ssize_t column = view.base_column
-            int64_t allowed = 0, needed = 0, rest, forced = 0, within = 0
-            int64_t subset, chosen
+            int64_t allowed = 0, needed = 0, subset, chosen
             const double *row
             double at, base, part, share, u, score, log_sum = 0.0, top = -1.0
-            bint exact, found = False
+            bint exact, by_outsider = False
         if b == self.n_blocks - 1:
             return view.scores[view.base_column]
         for k in range(view.n_candidates):
@@ -918,6 +995,7 @@ cdef class PartitionChain:
             needed |= <int64_t> (at == b + 1) << k
         u = uniform(self.bitgen)
         if self.width > 1:
+            # an outsider in the next block, with any subset
             base = view.log_sums[allowed]
             row = view.ratios + allowed * self.width
             exact = self.score[node] - base < skb_log(LEAST_SHARE) + 1.0
@@ -932,55 +1010,47 @@ cdef class PartitionChain:
                 share = skb_exp(part - self.score[node])
                 u -= share
                 if share > top or u < 0:
-                    top = share
-                    column, within, forced, log_sum = j, allowed, 0, part
+                    top, column, log_sum, by_outsider = share, j, part, True
                     if u < 0:
-                        found = True
                         break
-        rest = needed
-        while rest and not found:
-            k = skb_lowest_bit(rest)
-            rest &= rest - 1
-            index = containing_row(view, k, allowed, needed)
-            base = view.containing_log_sums[index]
-            if base == -INFINITY:
-                continue
-            row = view.containing + index * self.width
-            # the base column first, then the outsiders further right
-            end = self.n if self.width > 1 else self.start[b + 2]
-            for p in range(self.start[b + 2] - 1, end):
+        if u >= 0 and needed:
+            # none, or an outsider further right, with a subset that meets the need
+            slot = self.needed_row(node, allowed, needed)
+            base = self.slot_log_sum[slot]
+            row = &self.slot_ratios[slot, 0]
+            for p in range(self.start[b + 2] - 1, self.n):
                 if p < self.start[b + 2]:
                     j = view.base_column
-                    part = base
+                elif self.width == 1:
+                    break
                 else:
                     j = self.order[p]
                     if self.views.bits[node * self.n + j] >= 0:
                         continue
-                    part = base + log_entry(view, row, j)
+                if base == -INFINITY:
+                    break
+                part = base + log_entry(view, row, j)
                 share = skb_exp(part - self.score[node])
                 u -= share
                 if share > top or u < 0:
-                    top = share
-                    column, forced, log_sum = j, <int64_t> 1 << k, part
-                    within = without_first(allowed, needed, k)
+                    top, column, log_sum, by_outsider = share, j, part, False
                     if u < 0:
-                        found = True
                         break
         u = uniform(self.bitgen)
-        subset = chosen = within
+        subset = chosen = allowed
         top = -INFINITY
         while True:
-            score = view.scores[(subset | forced) * self.width + column]
-            u -= skb_exp(score - log_sum)
-            if score > top or u < 0:
-                top = score
-                chosen = subset
-                if u < 0:
-                    break
+            if subset & needed or by_outsider:
+                score = view.scores[subset * self.width + column]
+                u -= skb_exp(score - log_sum)
+                if score > top or u < 0:
+                    top = score
+                    chosen = subset
+                    if u < 0:
+                        break
             if subset == 0:
                 break
-            subset = (subset - 1) & within
-        chosen |= forced
+            subset = (subset - 1) & allowed
         for k in range(view.n_candidates):
             if chosen >> k & 1:
                 mark_edge(packed, view.candidates[k], node)
@@ -992,22 +1062,6 @@ cdef class PartitionChain:
 cdef inline double ways(Py_ssize_t size, Py_ssize_t unit) noexcept nogil:
     """Ways to split a block into an ordered pair, in units of 2^unit."""
     return ldexp(1.0, <int> (size - unit)) - ldexp(2.0, <int> -unit)
-
-
-cdef inline int64_t without_first(
-    int64_t allowed, int64_t needed, Py_ssize_t k
-) noexcept nogil:
-    """The permitted candidates without the needed ones up to candidate k."""
-    return allowed & ~(needed & ((<int64_t> 2 << k) - 1))
-
-
-cdef inline Py_ssize_t containing_row(
-    const NodeView *view, Py_ssize_t k, int64_t allowed, int64_t needed
-) noexcept nogil:
-    """The row for the sets in which candidate k is the first needed one."""
-    cdef int64_t mask = without_first(allowed, needed, k)
-    cdef int64_t low = mask & ((<int64_t> 1 << k) - 1)
-    return (k << (view.n_candidates - 1)) + (low | (mask >> (k + 1) << k))
 
 
 cdef inline double log_entry(

@@ -9,9 +9,6 @@ cdef struct NodeView:
     const double *ratios
     const double *log_sums
     const double *maxima
-    # (K, 2^(K - 1)) rows: sums over the sets with candidate k, see NodeTable
-    const double *containing
-    const double *containing_log_sums
 
 
 cdef class TableViews:

@@ -42,10 +42,6 @@ cdef class TableViews:
             self.nodes[i].ratios = self._matrix(table.ratios)
             self.nodes[i].maxima = self._matrix(table.maxima)
             self.nodes[i].log_sums = self._vector(table.log_sums)
-            self.nodes[i].containing = self._matrix(table.containing)
-            self.nodes[i].containing_log_sums = self._vector(
-                table.containing_log_sums
-            )
             for k in range(candidates.shape[0]):
                 self.bits[i * self.n_nodes + candidates[k]] = <signed char> k
 
@@ -61,7 +57,7 @@ cdef class TableViews:
             raise ValueError("tables differ in their number of columns")
         view = array
         self.arrays.append(view)
-        return &view[0, 0] if view.shape[0] else NULL
+        return &view[0, 0]
 
     cdef const double *_vector(self, object array) except? NULL:
         cdef const double[::1] view
@@ -69,4 +65,4 @@ cdef class TableViews:
             return NULL
         view = array
         self.arrays.append(view)
-        return &view[0] if view.shape[0] else NULL
+        return &view[0]

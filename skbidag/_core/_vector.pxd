@@ -331,16 +331,31 @@ cdef extern from *:
         return SKB_ADD4(total);
     }
 
-    /* Sum of row[j] over the columns with place[j] == at. */
-    SKB_CLONES double skb_sum_at(const double *row, const double *place,
-            double at, Py_ssize_t size)
+    /* Sum of row[j] over the columns with place[j] == at; those with a larger
+       place add up to *beyond. */
+    SKB_CLONES double skb_sums_at(const double *row, const double *place,
+            double at, double *beyond, Py_ssize_t size)
     {
-        skb_vec total = SKB_ALL(0.0), where = SKB_ALL(at);
+        skb_vec total = SKB_ALL(0.0), further = total, where = SKB_ALL(at);
         for (Py_ssize_t j = 0; j < size; j += 4) {
-            skb_int keep = (skb_int)(SKB_LOAD(place + j) == where);
-            total += (skb_vec)(keep & (skb_int)SKB_LOAD(row + j));
+            skb_int x = (skb_int)SKB_LOAD(row + j);
+            skb_vec p = SKB_LOAD(place + j);
+            total += (skb_vec)((skb_int)(p == where) & x);
+            further += (skb_vec)((skb_int)(p > where) & x);
         }
+        *beyond = SKB_ADD4(further);
         return SKB_ADD4(total);
+    }
+
+    /* total += e^(row - top) */
+    SKB_CLONES void skb_add_exp(double *total, const double *row,
+            const double *top, Py_ssize_t size)
+    {
+        for (Py_ssize_t j = 0; j < size; j += 4) {
+            skb_vec gap = SKB_LOAD(row + j) - SKB_LOAD(top + j), y;
+            skb_exp_to(&gap, &y);
+            SKB_STORE(total + j, SKB_LOAD(total + j) + y);
+        }
     }
 
     SKB_CLONES double skb_max_from(const double *row, const double *place,
@@ -415,8 +430,11 @@ cdef extern from *:
     double skb_sum_from(
         const double *row, const double *place, double limit,
         Py_ssize_t size) noexcept nogil
-    double skb_sum_at(
-        const double *row, const double *place, double at,
+    double skb_sums_at(
+        const double *row, const double *place, double at, double *beyond,
+        Py_ssize_t size) noexcept nogil
+    void skb_add_exp(
+        double *total, const double *row, const double *top,
         Py_ssize_t size) noexcept nogil
     double skb_max_from(
         const double *row, const double *place, double limit,
