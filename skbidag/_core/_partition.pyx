@@ -49,10 +49,12 @@ from skbidag._core._tables cimport NodeView, TableViews
 from skbidag._core._vector cimport (
     skb_add_exp,
     skb_exp,
+    skb_exp_sums_at,
     skb_log,
     skb_log_add_exp,
     skb_log_or_nothing,
     skb_log_sum_exp_from,
+    skb_max_from,
     skb_maximum,
     skb_ratios,
     skb_sum_from,
@@ -67,10 +69,10 @@ cdef enum:
 # `_subsets.pyx`), or about 1e-40 for all subsets and outsiders together. Where a
 # node's score is not far above that, outsiders are summed anew from the scores.
 cdef double LEAST_SHARE = 1e-28
-# The logarithms of sums are right to some 1e-15 of themselves, and so is, beside the
-# larger sum, a difference; where it is smaller than this times the logarithm (and
-# than LEAST_DIFFERENCE) beside that sum, it may miss 1e-10 in its logarithm.
-cdef double DIFFERENCE_PER_LOG = 3e-5
+# The logarithms of sums are rounded to 1.1e-16 of themselves, and so is, beside the
+# larger sum, a difference. Where it is smaller than this times the logarithm (or than
+# LEAST_DIFFERENCE) beside that sum, its own logarithm could miss 1e-10.
+cdef double DIFFERENCE_PER_LOG = 4e-6
 cdef double LEAST_DIFFERENCE = 1e-3
 cdef double LARGEST_LOG_RATIO = 600.0
 # Bytes of the rows that a chain remembers.
@@ -295,10 +297,9 @@ cdef class PartitionChain:
         """
         cdef:
             const NodeView *view = &self.views.nodes[node]
-            Py_ssize_t width = self.width, k
+            Py_ssize_t k
             int64_t allowed = 0, needed = 0, rest
-            const double *row
-            double base, share, at, total = 0.0, beyond = 0.0
+            double base, at, total, near_share, least, beyond = 0.0
         if near == INFINITY:
             return view.scores[view.base_column]
         self.counts[0] += 1
@@ -309,39 +310,63 @@ cdef class PartitionChain:
         base = view.log_sums[allowed]
         if base == -INFINITY:
             return base
-        if width > 1:
-            row = view.ratios + allowed * width
-            if row[view.base_column] != 1.0:
-                return self.look_up_exactly(node, near, allowed, needed)
-            total = skb_sums_at(row, &self.block[0], near, &beyond, width)
-        if needed:
-            beyond += 1.0
-            total += beyond
-            rest = allowed & ~needed
-            if view.log_sums[rest] > -INFINITY:
-                share = 1.0
-                if width > 1:
-                    row = view.ratios + rest * width
-                    if row[view.base_column] != 1.0:
-                        return self.look_up_exactly(node, near, allowed, needed)
-                    share += skb_sum_from(row, &self.block[0], near + 0.25, width)
-                total -= skb_exp(view.log_sums[rest] - base) * share
-            if total < beyond * (LEAST_DIFFERENCE + DIFFERENCE_PER_LOG * fabs(base)):
-                return self.look_up_exactly(node, near, allowed, needed)
-        elif total < LEAST_SHARE:
-            return self.look_up_exactly(node, near, allowed, needed)
+        total = self.row_sums(view, allowed, near, &beyond)
+        if total < 0.0:
+            return self.look_up_exactly(node, near, allowed, needed, 0.0)
+        if needed == 0:
+            if total < LEAST_SHARE:
+                return self.look_up_exactly(node, near, allowed, needed, 0.0)
+            return base + skb_log(total)
+        near_share = total
+        total += 1.0 + beyond
+        least = (1.0 + beyond) * (
+            LEAST_DIFFERENCE + DIFFERENCE_PER_LOG * fabs(base)
+        )
+        rest = allowed & ~needed
+        if view.log_sums[rest] > -INFINITY:
+            if self.row_sums(view, rest, near, &beyond) < 0.0:
+                return self.look_up_exactly(node, near, allowed, needed, near_share)
+            total -= skb_exp(view.log_sums[rest] - base) * (1.0 + beyond)
+        if total < least:
+            return self.look_up_exactly(node, near, allowed, needed, near_share)
         return base + skb_log(total)
 
-    cdef double look_up_exactly(
-        self, Py_ssize_t node, double near, int64_t allowed, int64_t needed
+    cdef inline double row_sums(
+        self, const NodeView *view, int64_t mask, double near, double *beyond
     ) noexcept nogil:
-        """As :meth:`look_up`, from positive terms, for any range of scores."""
+        """Share of the outsiders in block `near`; `beyond` gets that further right.
+
+        -1 if they are too large for numbers.
+        """
+        cdef Py_ssize_t width = self.width
+        cdef const double *row = view.ratios + mask * width
+        cdef double *block = &self.block[0]
+        if width == 1:
+            beyond[0] = 0.0
+            return 0.0
+        if row[view.base_column] == 1.0:
+            return skb_sums_at(row, block, near, beyond, width)
+        if skb_max_from(row, block, near, width) > LARGEST_LOG_RATIO:
+            return -1.0
+        return skb_exp_sums_at(row, block, near, beyond, width)
+
+    cdef double look_up_exactly(
+        self, Py_ssize_t node, double near, int64_t allowed, int64_t needed,
+        double near_share
+    ) noexcept nogil:
+        """As :meth:`look_up`, from positive terms, for any range of scores.
+
+        `near_share` is the share of the outsiders in block `near`, or 0.
+        """
         cdef:
             const NodeView *view = &self.views.nodes[node]
             Py_ssize_t slot
             double total, log_sum
-        total = self.sum_next_outsiders(node, near, allowed)
         self.counts[1] += 1
+        if near_share >= LEAST_SHARE:
+            total = view.log_sums[allowed] + skb_log(near_share)
+        else:
+            total = self.sum_next_outsiders(node, near, allowed)
         if needed == 0:
             return total
         slot = self.needed_row(node, allowed, needed)

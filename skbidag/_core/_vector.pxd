@@ -347,6 +347,21 @@ cdef extern from *:
         return SKB_ADD4(total);
     }
 
+    /* The same with e^row[j] in place of row[j]. */
+    SKB_CLONES double skb_exp_sums_at(const double *row, const double *place,
+            double at, double *beyond, Py_ssize_t size)
+    {
+        skb_vec total = SKB_ALL(0.0), further = total, where = SKB_ALL(at);
+        for (Py_ssize_t j = 0; j < size; j += 4) {
+            skb_vec p = SKB_LOAD(place + j), x = SKB_LOAD(row + j), y;
+            skb_exp_to(&x, &y);
+            total += (skb_vec)((skb_int)(p == where) & (skb_int)y);
+            further += (skb_vec)((skb_int)(p > where) & (skb_int)y);
+        }
+        *beyond = SKB_ADD4(further);
+        return SKB_ADD4(total);
+    }
+
     /* total += e^(row - top) */
     SKB_CLONES void skb_add_exp(double *total, const double *row,
             const double *top, Py_ssize_t size)
@@ -431,6 +446,9 @@ cdef extern from *:
         const double *row, const double *place, double limit,
         Py_ssize_t size) noexcept nogil
     double skb_sums_at(
+        const double *row, const double *place, double at, double *beyond,
+        Py_ssize_t size) noexcept nogil
+    double skb_exp_sums_at(
         const double *row, const double *place, double at, double *beyond,
         Py_ssize_t size) noexcept nogil
     void skb_add_exp(
