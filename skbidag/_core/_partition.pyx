@@ -56,6 +56,7 @@ from skbidag._core._vector cimport (
     skb_log_sum_exp_from,
     skb_max_from,
     skb_maximum,
+    skb_prefetch,
     skb_ratios,
     skb_sum_from,
     skb_sums_at,
@@ -117,6 +118,8 @@ cdef class PartitionChain:
         double[::1] best_block
         readonly double best_log_score
         # what a proposal would change, by node
+        int64_t[::1] allowed
+        int64_t[::1] needed
         double[::1] new_score
         # relocation: the others' scores by node, the sums of their blocks, the
         # score of the node itself right before each block, and the slots
@@ -157,6 +160,8 @@ cdef class PartitionChain:
         self.block = np.full(max(self.width, n), -1.0)
         self.score = np.zeros(n)
         self.best_block = np.zeros(n)
+        self.allowed = np.zeros(n, dtype=np.int64)
+        self.needed = np.zeros(n, dtype=np.int64)
         self.new_score = np.zeros(n)
         self.relative_score = np.zeros((4, n))
         self.block_score = np.zeros((4, n + 1))
@@ -201,7 +206,7 @@ cdef class PartitionChain:
             for b in range(self.n_blocks):
                 for p in range(self.start[b], self.start[b + 1]):
                     node = self.order[p]
-                    self.score[node] = self.look_up(node, self.next_block(b))
+                    self.score[node] = self.look_up_one(node, self.next_block(b))
             self.refresh()
             self.inspect()
 
@@ -290,82 +295,115 @@ cdef class PartitionChain:
         """
         return b + 1 if b < self.n_blocks - 1 else INFINITY
 
-    cdef double look_up(self, Py_ssize_t node, double near) noexcept nogil:
-        """Score of a node with a parent in block `near`, others to the right of it.
+    cdef inline void find_masks(self, Py_ssize_t node, double near) noexcept nogil:
+        """Note which candidates lie in block `near`, and to the right of it, too.
 
-        The numbers in `block` may be those of a proposal, with halves among them.
+        The rows they lead to are asked for: most are not in the cache, and take
+        longer to come than to add up.
         """
         cdef:
             const NodeView *view = &self.views.nodes[node]
             Py_ssize_t k
-            int64_t allowed = 0, needed = 0, rest
-            double base, at, total, near_share, least, beyond = 0.0
-        if near == INFINITY:
-            return view.scores[view.base_column]
-        self.counts[0] += 1
+            int64_t allowed = 0, needed = 0
+            double at
         for k in range(view.n_candidates):
             at = self.block[view.candidates[k]]
             allowed |= <int64_t> (at >= near) << k
             needed |= <int64_t> (at == near) << k
+        self.allowed[node] = allowed
+        self.needed[node] = needed
+        skb_prefetch(view.log_sums + allowed, 1)
+        if self.width > 1:
+            skb_prefetch(view.ratios + allowed * self.width, self.width)
+        if needed:
+            skb_prefetch(view.log_sums + (allowed & ~needed), 1)
+            if self.width > 1:
+                skb_prefetch(
+                    view.ratios + (allowed & ~needed) * self.width, self.width
+                )
+
+    cdef double look_up_one(self, Py_ssize_t node, double near) noexcept nogil:
+        """Score of a node, see :meth:`look_up`."""
+        if near < INFINITY:
+            self.find_masks(node, near)
+        return self.look_up(node, near)
+
+    cdef double look_up(self, Py_ssize_t node, double near) noexcept nogil:
+        """Score of a node with a parent in block `near`, others to the right of it.
+
+        The numbers in `block` may be those of a proposal, with halves among them.
+        The masks must have been found.
+        """
+        cdef:
+            const NodeView *view = &self.views.nodes[node]
+            int64_t allowed = self.allowed[node], needed = self.needed[node], rest
+            double base, total, least, scale, near_sum, unused, without
+        if near == INFINITY:
+            return view.scores[view.base_column]
+        self.counts[0] += 1
         base = view.log_sums[allowed]
         if base == -INFINITY:
             return base
-        total = self.row_sums(view, allowed, near, &beyond)
-        if total < 0.0:
-            return self.look_up_exactly(node, near, allowed, needed, 0.0)
+        base += self.row_sums(view, allowed, near, &near_sum, &total)
         if needed == 0:
-            if total < LEAST_SHARE:
-                return self.look_up_exactly(node, near, allowed, needed, 0.0)
-            return base + skb_log(total)
-        near_share = total
-        total += 1.0 + beyond
-        least = (1.0 + beyond) * (
-            LEAST_DIFFERENCE + DIFFERENCE_PER_LOG * fabs(base)
-        )
-        rest = allowed & ~needed
-        if view.log_sums[rest] > -INFINITY:
-            if self.row_sums(view, rest, near, &beyond) < 0.0:
-                return self.look_up_exactly(node, near, allowed, needed, near_share)
-            total -= skb_exp(view.log_sums[rest] - base) * (1.0 + beyond)
+            total = near_sum
+            least = LEAST_SHARE
+        else:
+            least = total * (LEAST_DIFFERENCE + DIFFERENCE_PER_LOG * fabs(base))
+            rest = allowed & ~needed
+            if view.log_sums[rest] > -INFINITY:
+                scale = view.log_sums[rest] - base
+                scale += self.row_sums(view, rest, near, &unused, &without)
+                total -= skb_exp(scale) * without
+            total += near_sum
         if total < least:
-            return self.look_up_exactly(node, near, allowed, needed, near_share)
+            return self.look_up_exactly(
+                node, near, allowed, needed,
+                base + skb_log(near_sum) if near_sum >= LEAST_SHARE else -INFINITY,
+            )
         return base + skb_log(total)
 
     cdef inline double row_sums(
-        self, const NodeView *view, int64_t mask, double near, double *beyond
+        self, const NodeView *view, int64_t mask, double near, double *near_sum,
+        double *far_sum
     ) noexcept nogil:
-        """Share of the outsiders in block `near`; `beyond` gets that further right.
+        """Sums of a row: the outsiders in block `near`; the rest that is permitted.
 
-        -1 if they are too large for numbers.
+        That is the base column and the outsiders further right. Returns the
+        logarithm of the unit of both, beside the row's log sum.
         """
         cdef Py_ssize_t width = self.width
         cdef const double *row = view.ratios + mask * width
         cdef double *block = &self.block[0]
+        cdef double unit
         if width == 1:
-            beyond[0] = 0.0
+            near_sum[0] = 0.0
+            far_sum[0] = 1.0
             return 0.0
         if row[view.base_column] == 1.0:
-            return skb_sums_at(row, block, near, beyond, width)
-        if skb_max_from(row, block, near, width) > LARGEST_LOG_RATIO:
-            return -1.0
-        return skb_exp_sums_at(row, block, near, beyond, width)
+            near_sum[0] = skb_sums_at(row, block, near, far_sum, width)
+            far_sum[0] += 1.0
+            return 0.0
+        unit = max(0.0, skb_max_from(row, block, near, width))
+        near_sum[0] = skb_exp_sums_at(row, block, near, unit, far_sum, width)
+        far_sum[0] += skb_exp(-unit)
+        return unit
 
     cdef double look_up_exactly(
         self, Py_ssize_t node, double near, int64_t allowed, int64_t needed,
-        double near_share
+        double total
     ) noexcept nogil:
         """As :meth:`look_up`, from positive terms, for any range of scores.
 
-        `near_share` is the share of the outsiders in block `near`, or 0.
+        `total` is the log sum over the sets with an outsider in block `near`, or
+        -inf if it is too small to be known.
         """
         cdef:
             const NodeView *view = &self.views.nodes[node]
             Py_ssize_t slot
-            double total, log_sum
+            double log_sum
         self.counts[1] += 1
-        if near_share >= LEAST_SHARE:
-            total = view.log_sums[allowed] + skb_log(near_share)
-        else:
+        if total == -INFINITY:
             total = self.sum_next_outsiders(node, near, allowed)
         if needed == 0:
             return total
@@ -453,23 +491,14 @@ cdef class PartitionChain:
     cdef double sum_next_outsiders(
         self, Py_ssize_t node, double near, int64_t allowed
     ) noexcept nogil:
-        """Log sum over the sets with an outsider that lies in block `near`."""
+        """Log sum over the sets with an outsider in block `near`, from the scores."""
         cdef:
-            const NodeView *view = &self.views.nodes[node]
-            const double *row = view.ratios + allowed * self.width
             Py_ssize_t j
             double total = -INFINITY
-        if self.width == 1:
-            return total
-        for j in range(self.n):
-            if self.block[j] == near and self.views.bits[node * self.n + j] < 0:
-                total = skb_log_add_exp(total, log_entry(view, row, j))
-        if total >= skb_log(LEAST_SHARE):
-            return view.log_sums[allowed] + total
-        total = -INFINITY
-        for j in range(self.n):
-            if self.block[j] == near and self.views.bits[node * self.n + j] < 0:
-                total = skb_log_add_exp(total, self.sum_column(node, j, allowed))
+        if self.width > 1:
+            for j in range(self.n):
+                if self.block[j] == near and self.views.bits[node * self.n + j] < 0:
+                    total = skb_log_add_exp(total, self.sum_column(node, j, allowed))
         return total
 
     cdef double sum_column(
@@ -503,6 +532,9 @@ cdef class PartitionChain:
         """New scores of the nodes at some positions; the change of their sum."""
         cdef Py_ssize_t p, node
         cdef double change = 0.0
+        if near < INFINITY:
+            for p in range(first, end):
+                self.find_masks(self.order[p], near)
         for p in range(first, end):
             node = self.order[p]
             self.new_score[node] = self.look_up(node, near)
@@ -551,7 +583,7 @@ cdef class PartitionChain:
             change += self.look_up_block(c, c + 1)
             if change == -INFINITY:
                 return change
-        self.new_score[left] = self.look_up(left, self.next_block(b))
+        self.new_score[left] = self.look_up_one(left, self.next_block(b))
         return change + (self.new_score[left] - self.score[left])
 
     cdef bint try_swap(self, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
@@ -799,7 +831,6 @@ cdef class PartitionChain:
             double near, total
             int way
         for c in range(m):
-            near = self.next_block(c)
             # which of the four ways is now, and so known
             if c >= b:
                 now = 0
@@ -816,21 +847,23 @@ cdef class PartitionChain:
                 elif way == 1:
                     self.block[node] = c + 0.5
                 elif way == 2:
-                    self.block[node] = near
+                    self.block[node] = c + 1
                 else:
                     self.block[node] = self.n
+                near = c + 0.5 if way == 1 else self.next_block(c)
+                if way != now and near < INFINITY:
+                    for p in range(self.start[c], self.start[c + 1]):
+                        self.find_masks(self.order[p], near)
                 for p in range(self.start[c], self.start[c + 1]):
                     other = self.order[p]
                     if way == now:
                         self.relative_score[way, other] = self.score[other]
                     else:
-                        self.relative_score[way, other] = self.look_up(
-                            other, c + 0.5 if way == 1 else near
-                        )
+                        self.relative_score[way, other] = self.look_up(other, near)
                     self.block_score[way, c] += self.relative_score[way, other]
         self.block[node] = -1.0
         for c in range(m + 1):
-            self.own_score[c] = self.look_up(node, c if c < m else INFINITY)
+            self.own_score[c] = self.look_up_one(node, c if c < m else INFINITY)
         # From the left, those that may have it as a parent, the last block among
         # them in a way of its own; from the right, those that may not.
         total = 0.0

@@ -318,6 +318,12 @@ cdef extern from *:
         return best;
     }
 
+    /* Have a row on its way from memory before it is needed. */
+    static inline void skb_prefetch(const double *row, Py_ssize_t size)
+    {
+        for (Py_ssize_t j = 0; j < size; j += 8) __builtin_prefetch(row + j);
+    }
+
     /* Sum of row[j] over the columns with place[j] >= limit. The first
        comparison in a node's life: which outsiders the order permits. */
     SKB_CLONES double skb_sum_from(const double *row, const double *place,
@@ -347,14 +353,14 @@ cdef extern from *:
         return SKB_ADD4(total);
     }
 
-    /* The same with e^row[j] in place of row[j]. */
+    /* The same with e^(row[j] - shift) in place of row[j]. */
     SKB_CLONES double skb_exp_sums_at(const double *row, const double *place,
-            double at, double *beyond, Py_ssize_t size)
+            double at, double shift, double *beyond, Py_ssize_t size)
     {
         skb_vec total = SKB_ALL(0.0), further = total, where = SKB_ALL(at);
         for (Py_ssize_t j = 0; j < size; j += 4) {
-            skb_vec p = SKB_LOAD(place + j), x = SKB_LOAD(row + j), y;
-            skb_exp_to(&x, &y);
+            skb_vec p = SKB_LOAD(place + j), x = SKB_LOAD(row + j) - shift, y;
+            skb_exp_to(&x, &y);  /* what is left out may overflow */
             total += (skb_vec)((skb_int)(p == where) & (skb_int)y);
             further += (skb_vec)((skb_int)(p > where) & (skb_int)y);
         }
@@ -442,6 +448,7 @@ cdef extern from *:
         double *target, const double *source, Py_ssize_t size) noexcept nogil
     double skb_ratios(
         double *out, const double *row, double base, Py_ssize_t size) noexcept nogil
+    void skb_prefetch(const double *row, Py_ssize_t size) noexcept nogil
     double skb_sum_from(
         const double *row, const double *place, double limit,
         Py_ssize_t size) noexcept nogil
@@ -449,8 +456,8 @@ cdef extern from *:
         const double *row, const double *place, double at, double *beyond,
         Py_ssize_t size) noexcept nogil
     double skb_exp_sums_at(
-        const double *row, const double *place, double at, double *beyond,
-        Py_ssize_t size) noexcept nogil
+        const double *row, const double *place, double at, double shift,
+        double *beyond, Py_ssize_t size) noexcept nogil
     void skb_add_exp(
         double *total, const double *row, const double *top,
         Py_ssize_t size) noexcept nogil
