@@ -119,7 +119,7 @@ def discrete_data(seed, n_samples, levels):
     rng = np.random.default_rng(seed)
     X = np.stack([rng.integers(r, size=n_samples) for r in levels], axis=1)
     for j in range(1, len(levels)):
-        copied = rng.random(n_samples) < 0.5
+        copied = rng.random(n_samples) < 0.3
         X[copied, j] = X[copied, rng.integers(j)] % levels[j]
     return X
 
@@ -146,7 +146,7 @@ SETTINGS = {
         make_space(n),
     ),
     "bde levels extended": lambda n: (
-        BDe().fit(discrete_data(6, 400, [8, 2, 4, 6, 3, 2][:n])),
+        BDe().fit(discrete_data(6, 150, [8, 2, 4, 6, 3, 2][:n])),
         make_space(n, permitted=sparse(n, 3)),
     ),
 }
@@ -157,7 +157,7 @@ def tables_of(setting, n):
     return build_tables(score, space, sums=True)
 
 
-def chain_on(tables, partition=None, moves=(1, 1, 1, 1), seed=0):
+def chain_on(tables, partition=None, moves=(1, 1, 1, 1, 1), seed=0):
     if partition is None:
         required = np.zeros((len(tables),) * 2, dtype=bool)
         for table in tables:
@@ -281,7 +281,7 @@ def test_no_parents_permitted():
 
 
 def renumbered(partition):
-    return tuple(np.unique(partition, return_inverse=True)[1])
+    return tuple(np.unique(partition, return_inverse=True)[1].tolist())
 
 
 def swapped(partition, i, j):
@@ -424,7 +424,10 @@ def test_neighbors(n):
     partitions = all_partitions(n)
     assert len(partitions) == [1, 1, 3, 13, 75, 541][n]
     chain = chain_on(tables)
-    slots_seen = 0
+    placements = {}
+    for partition, node in itertools.product(partitions, range(n)):
+        others = renumbered(np.delete(partition, node))
+        placements.setdefault((node, others), set()).add(partition)
     for partition in partitions:
         chain.set_partition(partition)
         neighbors = [split(partition, left) for left in splits(partition)]
@@ -449,15 +452,10 @@ def test_neighbors(n):
         for node in range(n):
             # every placement of a node, once, its own among them
             n_slots = len(chain.relocation_scores(node))
-            places = {placed(partition, node, slot) for slot in range(n_slots)}
-            assert len(places) == n_slots
+            places = [placed(partition, node, slot) for slot in range(n_slots)]
+            assert len(set(places)) == n_slots
             others = renumbered(np.delete(partition, node))
-            assert partition in places
-            assert places == {
-                p for p in partitions if renumbered(np.delete(p, node)) == others
-            }
-            slots_seen += n_slots
-    assert n == 1 or slots_seen > 0
+            assert set(places) == placements[node, others]
 
 
 def test_neighbors_of_large_blocks():
@@ -476,13 +474,13 @@ def test_neighbors_of_large_blocks():
 
 @pytest.mark.parametrize("move", range(4))
 def test_single_steps(move):
-    # 40,000 steps from one partition: each frequency within 4.5 standard errors
+    # 20,000 steps from one partition: each frequency within 4.5 standard errors
     tables = tables_of("bge extended", 4)
-    chain = chain_on(tables, moves=np.eye(4)[move], seed=move)
+    chain = chain_on(tables, moves=np.eye(5)[move], seed=move)
     for partition in [(0, 1, 1, 2), (0, 0, 0, 0), (1, 0, 1, 1)]:
         expected = move_probabilities(chain, partition, MOVES[move])
         counts = dict.fromkeys(expected, 0)
-        n_steps = 40_000
+        n_steps = 20_000
         for _ in range(n_steps):
             chain.set_partition(partition)
             chain.run(1)
@@ -765,9 +763,9 @@ def test_few_variables(n):
     assert model.adjacency_probabilities_.shape == (n, n)
 
 
-@pytest.mark.parametrize("moves", [[1, 1, 1], [0, 0, 0, 0], [1, -1, 1, 1]])
+@pytest.mark.parametrize("moves", [[1, 1, 1], [0] * 5, [1, -1, 1, 1, 1]])
 def test_bad_move_probabilities(network, moves):
-    with pytest.raises(ValueError, match="move_probabilities must be 4"):
+    with pytest.raises(ValueError, match="move_probabilities must be 5"):
         quick(search_space="full", move_probabilities=moves).fit(network.data)
 
 

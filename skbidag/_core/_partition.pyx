@@ -18,6 +18,10 @@ Moves
     of the numbers of such partitions. *relocation*: take a node out and put it
     into one of the blocks or, as a block of its own, into one of the gaps, drawn in
     proportion to the scores: a Gibbs move, always accepted.
+    *reversal* (Grzegorczyk & Husmeier 2008): draw a DAG given the partition, an edge
+    of it, and new parents for both its ends with the edge turned around; what comes
+    next is the partition of that DAG. Strongly dependent variables can swap their
+    places only with all that hangs on them, which the other moves do not do.
     A proposal that cannot be made is a step that stays.
 What stays true
     Every node's score is the lookup for the present partition, see `_order.pyx`. A
@@ -35,7 +39,8 @@ Cost
     to build, and more rows to read: it made chains half as fast.)
 
     A swap looks up the nodes from the block before the left one to the right one; a
-    split or join those of two blocks; a relocation three times all.
+    split or join those of two blocks; a relocation three times all; a reversal draws
+    the parents of all nodes.
 """
 
 from libc.math cimport INFINITY, fabs, floor, ldexp
@@ -63,8 +68,15 @@ from skbidag._core._vector cimport (
 )
 
 
+cdef extern from *:
+    """
+    #define skb_lowest_bit(x) ((Py_ssize_t)__builtin_ctzll(x))
+    """
+    Py_ssize_t skb_lowest_bit(uint64_t x) noexcept nogil
+
+
 cdef enum:
-    SWAP, ADJACENT_SWAP, SPLIT_JOIN, RELOCATION
+    SWAP, ADJACENT_SWAP, SPLIT_JOIN, RELOCATION, REVERSAL
 
 # A share of an outsider's sums may be lost 100 nats below the base sum (see
 # `_subsets.pyx`), or about 1e-40 for all subsets and outsiders together. Where a
@@ -92,8 +104,9 @@ cdef class PartitionChain:
         The chain's own stream of random numbers.
     partition : array of shape (n,)
         Where to start: the number of each node's block, from the left, 0 to m - 1.
-    move_probabilities : array of shape (4,)
-        How often to swap, swap in adjacent blocks, split or join, and relocate.
+    move_probabilities : array of shape (5,)
+        How often to swap, swap in adjacent blocks, split or join, relocate, and
+        reverse an edge.
     """
 
     cdef:
@@ -105,6 +118,7 @@ cdef class PartitionChain:
         double swap_below
         double adjacent_below
         double split_below
+        double relocation_below
         # state: the nodes by blocks; where each of the blocks starts, then n; the
         # place of each node in `order`; and its block, with -1 in the padding
         Py_ssize_t n_blocks
@@ -128,7 +142,13 @@ cdef class PartitionChain:
         double[::1] own_score
         double[::1] slot_total
         double[::1] weight
-        Py_ssize_t[::1] columns
+        # a DAG: the parents of each node as a subset and a column; reversal: who
+        # descends from either end, who may be a parent, and the depths of nodes
+        int64_t[::1] dag_subset
+        Py_ssize_t[::1] dag_column
+        signed char[:, ::1] descends
+        double[::1] free
+        Py_ssize_t[::1] depth
         int64_t[::1] proposed
         int64_t[::1] accepted
         # remembered rows: whose they are, their log sums, their ratios
@@ -154,6 +174,7 @@ cdef class PartitionChain:
         self.swap_below = move_probabilities[SWAP]
         self.adjacent_below = self.swap_below + move_probabilities[ADJACENT_SWAP]
         self.split_below = self.adjacent_below + move_probabilities[SPLIT_JOIN]
+        self.relocation_below = self.split_below + move_probabilities[RELOCATION]
         self.order = np.zeros(n, dtype=np.intp)
         self.start = np.zeros(n + 2, dtype=np.intp)
         self.position = np.zeros(n, dtype=np.intp)
@@ -168,9 +189,13 @@ cdef class PartitionChain:
         self.own_score = np.zeros(n + 1)
         self.slot_total = np.zeros(2 * n + 1)
         self.weight = np.zeros(2 * n + 1)
-        self.columns = np.zeros(n, dtype=np.intp)
-        self.proposed = np.zeros(4, dtype=np.int64)
-        self.accepted = np.zeros(4, dtype=np.int64)
+        self.dag_subset = np.zeros(n, dtype=np.int64)
+        self.dag_column = np.zeros(n, dtype=np.intp)
+        self.descends = np.zeros((2, n), dtype=np.int8)
+        self.free = np.full(max(self.width, n), -1.0)
+        self.depth = np.zeros(n, dtype=np.intp)
+        self.proposed = np.zeros(5, dtype=np.int64)
+        self.accepted = np.zeros(5, dtype=np.int64)
         self.n_slots = 256
         while self.n_slots * self.width * 16 <= MEMORY:
             self.n_slots *= 2
@@ -337,17 +362,22 @@ cdef class PartitionChain:
         cdef:
             const NodeView *view = &self.views.nodes[node]
             int64_t allowed = self.allowed[node], needed = self.needed[node], rest
-            double base, total, least, scale, near_sum, unused, without
+            double base, unit, total, least, least_near, scale
+            double near_sum, unused, without
         if near == INFINITY:
             return view.scores[view.base_column]
         self.counts[0] += 1
         base = view.log_sums[allowed]
         if base == -INFINITY:
             return base
-        base += self.row_sums(view, allowed, near, &near_sum, &total)
+        unit = self.row_sums(view, allowed, near, &near_sum, &total)
+        base += unit
+        least_near = LEAST_SHARE if unit == 0.0 else max(
+            1e-280, LEAST_SHARE * skb_exp(-unit)
+        )
         if needed == 0:
             total = near_sum
-            least = LEAST_SHARE
+            least = least_near
         else:
             least = total * (LEAST_DIFFERENCE + DIFFERENCE_PER_LOG * fabs(base))
             rest = allowed & ~needed
@@ -359,7 +389,7 @@ cdef class PartitionChain:
         if total < least:
             return self.look_up_exactly(
                 node, near, allowed, needed,
-                base + skb_log(near_sum) if near_sum >= LEAST_SHARE else -INFINITY,
+                base + skb_log(near_sum) if near_sum >= least_near else -INFINITY,
             )
         return base + skb_log(total)
 
@@ -937,9 +967,12 @@ cdef class PartitionChain:
         elif u < self.split_below:
             move = SPLIT_JOIN
             changed = self.split_or_join()
-        else:
+        elif u < self.relocation_below:
             move = RELOCATION
             changed = self.relocate(below(self.bitgen, self.n))
+        else:
+            move = REVERSAL
+            changed = self.reverse_edge()
         self.proposed[move] += 1
         self.accepted[move] += changed
 
@@ -1021,17 +1054,25 @@ cdef class PartitionChain:
         log_score : float
             The log score of the DAG.
         """
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, k
+        cdef const NodeView *view
         cdef double total = 0.0
         with nogil:
             memset(&packed[0, 0], 0, packed.shape[0] * packed.shape[1])
             for i in range(self.n):
-                total += self.draw_parents(i, packed)
+                self.draw_parents(i)
+                view = &self.views.nodes[i]
+                total += view.scores[
+                    self.dag_subset[i] * self.width + self.dag_column[i]
+                ]
+                for k in range(view.n_candidates):
+                    if self.dag_subset[i] >> k & 1:
+                        mark_edge(packed, view.candidates[k], i)
+                if self.dag_column[i] != view.base_column:
+                    mark_edge(packed, self.dag_column[i], i)
         return total
 
-    cdef double draw_parents(
-        self, Py_ssize_t node, unsigned char[:, ::1] packed
-    ) noexcept nogil:
+    cdef void draw_parents(self, Py_ssize_t node) noexcept nogil:
         """Draw a parent set: its column, then its subset.
 
         Where rounding leaves something of the uniform number, the most probable
@@ -1041,12 +1082,14 @@ cdef class PartitionChain:
             const NodeView *view = &self.views.nodes[node]
             Py_ssize_t b = <Py_ssize_t> self.block[node], p, j, k, slot
             Py_ssize_t column = view.base_column
-            int64_t allowed = 0, needed = 0, subset, chosen
+            int64_t allowed = 0, needed = 0
             const double *row
-            double at, base, part, share, u, score, log_sum = 0.0, top = -1.0
+            double at, base, part, share, u, log_sum = 0.0, top = -1.0
             bint exact, by_outsider = False
+        self.dag_subset[node] = 0
+        self.dag_column[node] = column
         if b == self.n_blocks - 1:
-            return view.scores[view.base_column]
+            return
         for k in range(view.n_candidates):
             at = self.block[view.candidates[k]]
             allowed |= <int64_t> (at > b) << k
@@ -1094,11 +1137,23 @@ cdef class PartitionChain:
                     top, column, log_sum, by_outsider = share, j, part, False
                     if u < 0:
                         break
-        u = uniform(self.bitgen)
-        subset = chosen = allowed
-        top = -INFINITY
+        self.dag_column[node] = column
+        self.dag_subset[node] = self.draw_subset(
+            view, column, allowed, 0 if by_outsider else needed, log_sum
+        )
+
+    cdef int64_t draw_subset(
+        self, const NodeView *view, Py_ssize_t column, int64_t allowed,
+        int64_t needed, double log_sum
+    ) noexcept nogil:
+        """Draw a subset of `allowed`, one that meets `needed` unless that is 0.
+
+        `log_sum` is the log sum of their scores in the column.
+        """
+        cdef int64_t subset = allowed, chosen = allowed
+        cdef double u = uniform(self.bitgen), top = -INFINITY, score
         while True:
-            if subset & needed or by_outsider:
+            if needed == 0 or subset & needed:
                 score = view.scores[subset * self.width + column]
                 u -= skb_exp(score - log_sum)
                 if score > top or u < 0:
@@ -1109,12 +1164,231 @@ cdef class PartitionChain:
             if subset == 0:
                 break
             subset = (subset - 1) & allowed
+        return chosen
+
+    # ---------------------------------------------------------------- reversal
+
+    cdef inline bint has_parent(
+        self, Py_ssize_t node, const signed char *among
+    ) noexcept nogil:
+        """Whether the DAG gives a node a parent among those marked."""
+        cdef const NodeView *view = &self.views.nodes[node]
+        cdef int64_t rest = self.dag_subset[node]
+        while rest:
+            if among[view.candidates[skb_lowest_bit(rest)]]:
+                return True
+            rest &= rest - 1
+        return (
+            self.dag_column[node] != view.base_column
+            and among[self.dag_column[node]]
+        )
+
+    cdef inline Py_ssize_t n_parents(self, Py_ssize_t node) noexcept nogil:
+        cdef int64_t rest = self.dag_subset[node]
+        cdef Py_ssize_t count = (
+            self.dag_column[node] != self.views.nodes[node].base_column
+        )
+        while rest:
+            rest &= rest - 1
+            count += 1
+        return count
+
+    cdef Py_ssize_t parent_of(self, Py_ssize_t node, Py_ssize_t index) noexcept nogil:
+        """One of a node's parents in the DAG."""
+        cdef const NodeView *view = &self.views.nodes[node]
+        cdef int64_t rest = self.dag_subset[node]
+        while rest:
+            if index == 0:
+                return view.candidates[skb_lowest_bit(rest)]
+            rest &= rest - 1
+            index -= 1
+        return self.dag_column[node]
+
+    cdef void find_descendants(
+        self, Py_ssize_t node, Py_ssize_t other, signed char *marks
+    ) noexcept nogil:
+        """Mark a node and its descendants in the DAG, `other` having no parents."""
+        cdef Py_ssize_t p, child
+        memset(marks, 0, self.n)
+        marks[node] = 1
+        for p in range(self.start[<Py_ssize_t> self.block[node]] - 1, -1, -1):
+            child = self.order[p]
+            if child != other:
+                marks[child] = self.has_parent(child, marks)
+
+    cdef int64_t find_free(
+        self, Py_ssize_t node, const signed char *barred, const signed char *barred_too
+    ) noexcept nogil:
+        """Note who may be a parent of a node, and return the candidates among them."""
+        cdef const NodeView *view = &self.views.nodes[node]
+        cdef Py_ssize_t k
+        cdef int64_t allowed = 0
+        for k in range(self.n):
+            self.free[k] = not (barred[k] or barred_too[k])
         for k in range(view.n_candidates):
-            if chosen >> k & 1:
-                mark_edge(packed, view.candidates[k], node)
-        if column != view.base_column:
-            mark_edge(packed, column, node)
-        return view.scores[chosen * self.width + column]
+            allowed |= <int64_t> (self.free[view.candidates[k]] > 0.0) << k
+        return allowed
+
+    cdef double sum_free(
+        self, const NodeView *view, const double *row
+    ) noexcept nogil:
+        """Log sum, in a row's unit, of the base column and the free outsiders."""
+        if self.width == 1:
+            return 0.0
+        if row[view.base_column] == 1.0:
+            return skb_log(1.0 + skb_sum_from(row, &self.free[0], 1.0, self.width))
+        return skb_log_add_exp(
+            0.0, skb_log_sum_exp_from(row, &self.free[0], 1.0, self.width)
+        )
+
+    cdef double sum_with(
+        self, Py_ssize_t node, Py_ssize_t parent, int64_t allowed, bint draw
+    ) noexcept nogil:
+        """Log sum over a node's free parent sets with one parent; draw one, too.
+
+        A parent of -1 stands for any.
+        """
+        cdef:
+            const NodeView *view = &self.views.nodes[node]
+            int64_t needed = 0
+            Py_ssize_t slot, j, column
+            const double *row = view.ratios + allowed * self.width
+            double log_sum = view.log_sums[allowed], part, total, share, u, top
+        if parent >= 0:
+            slot = self.views.bits[node * self.n + parent]
+            if slot < 0:
+                if self.width == 1:
+                    return -INFINITY
+                log_sum = self.sum_column(node, parent, allowed)
+                if draw and log_sum > -INFINITY:
+                    self.dag_column[node] = parent
+                    self.dag_subset[node] = self.draw_subset(
+                        view, parent, allowed, 0, log_sum
+                    )
+                return log_sum
+            needed = <int64_t> 1 << slot
+            slot = self.needed_row(node, allowed, needed)
+            log_sum = self.slot_log_sum[slot]
+            row = &self.slot_ratios[slot, 0]
+        if log_sum == -INFINITY:
+            return log_sum
+        total = self.sum_free(view, row)
+        if draw:
+            column = view.base_column
+            u = uniform(self.bitgen) - skb_exp(-total)
+            top = skb_exp(-total)
+            part = log_sum
+            if self.width > 1:
+                for j in range(self.n):
+                    if u < 0:
+                        break
+                    if self.free[j] == 1.0 and self.views.bits[node * self.n + j] < 0:
+                        share = skb_exp(log_entry(view, row, j) - total)
+                        u -= share
+                        if u < 0 or share > top:
+                            column = j
+                            top = share
+                            part = log_sum + log_entry(view, row, j)
+            self.dag_column[node] = column
+            self.dag_subset[node] = self.draw_subset(
+                view, column, allowed, needed, part
+            )
+        return log_sum + total
+
+    cdef bint reverse_edge(self) noexcept nogil:
+        """Turn an edge of a DAG around, both its ends getting new parents.
+
+        Both ends lose their parents; the former parent draws new ones with the
+        former child among them, then that draws its own, without making a cycle. The
+        way back begins with the same graph without their parents, which is why sums
+        over what could have been drawn are all that acceptance takes.
+        """
+        cdef:
+            Py_ssize_t n_edges = 0, new_edges, i, j, chosen
+            signed char *of_i = &self.descends[0, 0]
+            signed char *of_j = &self.descends[1, 0]
+            int64_t allowed
+            double log_ratio
+        if self.n_blocks == 1:
+            return False
+        for j in range(self.n):
+            self.draw_parents(j)
+            n_edges += self.n_parents(j)
+        chosen = below(self.bitgen, n_edges)
+        j = 0
+        while chosen >= self.n_parents(j):
+            chosen -= self.n_parents(j)
+            j += 1
+        i = self.parent_of(j, chosen)
+        new_edges = n_edges - self.n_parents(i) - self.n_parents(j)
+        self.find_descendants(i, j, of_i)
+        self.find_descendants(j, i, of_j)
+        # the way back: j with i, then i
+        allowed = self.find_free(j, of_j, of_j)
+        log_ratio = -self.sum_with(j, i, allowed, False)
+        allowed = self.find_free(i, of_i, of_j)
+        log_ratio -= self.sum_with(i, -1, allowed, False)
+        # the way there: i with j, then j
+        allowed = self.find_free(i, of_i, of_i)
+        log_ratio += self.sum_with(i, j, allowed, True)
+        if log_ratio == -INFINITY:
+            return False
+        allowed = self.find_free(j, of_i, of_j)
+        log_ratio += self.sum_with(j, -1, allowed, True)
+        if log_ratio == -INFINITY:
+            return False
+        new_edges += self.n_parents(i) + self.n_parents(j)
+        if not self.accepts(
+            log_ratio + skb_log(<double> n_edges) - skb_log(<double> new_edges)
+        ):
+            return False
+        self.move_to_dag()
+        return True
+
+    cdef void move_to_dag(self) noexcept nogil:
+        """Move to the partition of the DAG."""
+        cdef Py_ssize_t p, b, node, rest, deepest = 0
+        cdef const NodeView *view
+        cdef int64_t parents
+        cdef bint changed = True
+        for node in range(self.n):
+            self.depth[node] = 0
+        while changed:
+            changed = False
+            for p in range(self.n - 1, -1, -1):
+                node = self.order[p]
+                view = &self.views.nodes[node]
+                b = 0
+                parents = self.dag_subset[node]
+                while parents:
+                    rest = view.candidates[skb_lowest_bit(parents)]
+                    b = max(b, self.depth[rest] + 1)
+                    parents &= parents - 1
+                if self.dag_column[node] != view.base_column:
+                    b = max(b, self.depth[self.dag_column[node]] + 1)
+                if b != self.depth[node]:
+                    self.depth[node] = b
+                    deepest = max(deepest, b)
+                    changed = True
+        self.n_blocks = deepest + 1
+        # new_score is free: it keeps the present order meanwhile
+        for p in range(self.n):
+            self.new_score[p] = self.order[p]
+        rest = 0
+        for b in range(self.n_blocks):
+            self.start[b] = rest
+            for p in range(self.n):
+                node = <Py_ssize_t> self.new_score[p]
+                if self.depth[node] == deepest - b:
+                    self.order[rest] = node
+                    rest += 1
+        self.start[self.n_blocks] = rest
+        self.number_blocks(0)
+        for b in range(self.n_blocks):
+            self.look_up_block(b, self.next_block(b))
+            self.keep_range(self.start[b], self.start[b + 1])
+        self.refresh()
+        self.inspect()
 
 
 cdef inline double ways(Py_ssize_t size, Py_ssize_t unit) noexcept nogil:
