@@ -14,7 +14,7 @@ import warnings
 
 import numpy as np
 
-from skbidag import IterativeSearchStructure, OrderMCMCStructure, PartitionMCMCStructure
+from skbidag import IterativeSearchStructure
 from skbidag._chains import bit_generator
 from skbidag._core._order import OrderChain
 from skbidag._core._partition import PartitionChain

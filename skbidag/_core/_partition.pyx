@@ -617,7 +617,7 @@ cdef class PartitionChain:
         return change + (self.new_score[left] - self.score[left])
 
     cdef bint try_swap(self, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
-        cdef Py_ssize_t a, b, node
+        cdef Py_ssize_t a, b
         cdef double change
         if self.block[left] > self.block[right]:
             left, right = right, left
@@ -857,7 +857,7 @@ cdef class PartitionChain:
         goes into a block or into the gap behind.
         """
         cdef:
-            Py_ssize_t m = self.n_blocks, b = from_ // 2, c, p, other, slot, now
+            Py_ssize_t m = self.n_blocks, b = from_ // 2, c, p, other, now
             double near, total
             int way
         for c in range(m):
