@@ -87,6 +87,7 @@ cdef double LEAST_SHARE = 1e-28
 # LEAST_DIFFERENCE) beside that sum, its own logarithm could miss 1e-10.
 cdef double DIFFERENCE_PER_LOG = 4e-6
 cdef double LEAST_DIFFERENCE = 1e-3
+cdef double LOG_SAFE_SHARE = -3.0
 cdef double LARGEST_LOG_RATIO = 600.0
 # Bytes of the rows that a chain remembers.
 cdef Py_ssize_t MEMORY = 1 << 22
@@ -120,12 +121,14 @@ cdef class PartitionChain:
         double split_below
         double relocation_below
         # state: the nodes by blocks; where each of the blocks starts, then n; the
-        # place of each node in `order`; and its block, with -1 in the padding
+        # place of each node in `order`; and its block, with -1 in the padding. Lookups go
+        # by `place`: `block` or, to reverse an edge, `free`
         Py_ssize_t n_blocks
         Py_ssize_t[::1] order
         Py_ssize_t[::1] start
         Py_ssize_t[::1] position
         double[::1] block
+        double *place
         double[::1] score
         double current
         # the best partition seen
@@ -179,6 +182,7 @@ cdef class PartitionChain:
         self.start = np.zeros(n + 2, dtype=np.intp)
         self.position = np.zeros(n, dtype=np.intp)
         self.block = np.full(max(self.width, n), -1.0)
+        self.place = &self.block[0]
         self.score = np.zeros(n)
         self.best_block = np.zeros(n)
         self.allowed = np.zeros(n, dtype=np.int64)
@@ -332,7 +336,7 @@ cdef class PartitionChain:
             int64_t allowed = 0, needed = 0
             double at
         for k in range(view.n_candidates):
-            at = self.block[view.candidates[k]]
+            at = self.place[view.candidates[k]]
             allowed |= <int64_t> (at >= near) << k
             needed |= <int64_t> (at == near) << k
         self.allowed[node] = allowed
@@ -356,7 +360,7 @@ cdef class PartitionChain:
     cdef double look_up(self, Py_ssize_t node, double near) noexcept nogil:
         """Score of a node with a parent in block `near`, others to the right of it.
 
-        The numbers in `block` may be those of a proposal, with halves among them.
+        The numbers in `place` may be those of a proposal, with halves among them.
         The masks must have been found.
         """
         cdef:
@@ -404,18 +408,17 @@ cdef class PartitionChain:
         """
         cdef Py_ssize_t width = self.width
         cdef const double *row = view.ratios + mask * width
-        cdef double *block = &self.block[0]
         cdef double unit
         if width == 1:
             near_sum[0] = 0.0
             far_sum[0] = 1.0
             return 0.0
         if row[view.base_column] == 1.0:
-            near_sum[0] = skb_sums_at(row, block, near, far_sum, width)
+            near_sum[0] = skb_sums_at(row, self.place, near, far_sum, width)
             far_sum[0] += 1.0
             return 0.0
-        unit = max(0.0, skb_max_from(row, block, near, width))
-        near_sum[0] = skb_exp_sums_at(row, block, near, unit, far_sum, width)
+        unit = max(0.0, skb_max_from(row, self.place, near, width))
+        near_sum[0] = skb_exp_sums_at(row, self.place, near, unit, far_sum, width)
         far_sum[0] += skb_exp(-unit)
         return unit
 
@@ -444,12 +447,12 @@ cdef class PartitionChain:
         if self.width > 1:
             if self.slot_ratios[slot, view.base_column] == 1.0:
                 log_sum += skb_log(1.0 + skb_sum_from(
-                    &self.slot_ratios[slot, 0], &self.block[0], near + 0.25,
+                    &self.slot_ratios[slot, 0], self.place, near + 0.25,
                     self.width,
                 ))
             else:
                 log_sum += skb_log_add_exp(0.0, skb_log_sum_exp_from(
-                    &self.slot_ratios[slot, 0], &self.block[0], near + 0.25,
+                    &self.slot_ratios[slot, 0], self.place, near + 0.25,
                     self.width,
                 ))
         return skb_log_add_exp(total, log_sum)
@@ -527,21 +530,26 @@ cdef class PartitionChain:
             double total = -INFINITY
         if self.width > 1:
             for j in range(self.n):
-                if self.block[j] == near and self.views.bits[node * self.n + j] < 0:
-                    total = skb_log_add_exp(total, self.sum_column(node, j, allowed))
+                if self.place[j] == near and self.views.bits[node * self.n + j] < 0:
+                    total = skb_log_add_exp(total, self.sum_column(node, j, allowed, 0))
         return total
 
     cdef double sum_column(
-        self, Py_ssize_t node, Py_ssize_t column, int64_t mask
+        self, Py_ssize_t node, Py_ssize_t column, int64_t mask, int64_t needed
     ) noexcept nogil:
-        """Log sum over all subsets of a mask in one column, from the scores."""
+        """Log sum over the subsets of a mask in one column, from the scores.
+
+        Over those that meet `needed`, unless that is 0.
+        """
         cdef:
             const double *scores = self.views.nodes[node].scores + column
             int64_t subset = mask
             double score, top = -INFINITY, total = 0.0
         self.counts[3] += 1
         while True:
-            score = scores[subset * self.width]
+            score = -INFINITY
+            if needed == 0 or subset & needed:
+                score = scores[subset * self.width]
             if score > top:
                 total = 1.0 + total * skb_exp(top - score)
                 top = score
@@ -1059,8 +1067,8 @@ cdef class PartitionChain:
         cdef double total = 0.0
         with nogil:
             memset(&packed[0, 0], 0, packed.shape[0] * packed.shape[1])
+            self.draw_all_parents()
             for i in range(self.n):
-                self.draw_parents(i)
                 view = &self.views.nodes[i]
                 total += view.scores[
                     self.dag_subset[i] * self.width + self.dag_column[i]
@@ -1072,75 +1080,103 @@ cdef class PartitionChain:
                     mark_edge(packed, self.dag_column[i], i)
         return total
 
-    cdef void draw_parents(self, Py_ssize_t node) noexcept nogil:
+    cdef void draw_parents(
+        self, Py_ssize_t node, double near, double log_total
+    ) noexcept nogil:
         """Draw a parent set: its column, then its subset.
 
-        Where rounding leaves something of the uniform number, the most probable
-        choice is taken.
+        From those that :meth:`look_up` sums to `log_total`; the masks must have
+        been found. Where rounding leaves something of the uniform number, the most
+        probable choice is taken.
         """
         cdef:
             const NodeView *view = &self.views.nodes[node]
-            Py_ssize_t b = <Py_ssize_t> self.block[node], p, j, k, slot
-            Py_ssize_t column = view.base_column
-            int64_t allowed = 0, needed = 0
+            Py_ssize_t width = self.width, column = view.base_column, j, slot
+            int64_t allowed = self.allowed[node], needed = self.needed[node], rest
             const double *row
-            double at, base, part, share, u, log_sum = 0.0, top = -1.0
-            bint exact, by_outsider = False
+            const double *without
+            double base, part, scale, share, u, log_sum = 0.0, top = -1.0
+            bint exact, by_difference, by_outsider = False
         self.dag_subset[node] = 0
         self.dag_column[node] = column
-        if b == self.n_blocks - 1:
+        if near == INFINITY:
             return
-        for k in range(view.n_candidates):
-            at = self.block[view.candidates[k]]
-            allowed |= <int64_t> (at > b) << k
-            needed |= <int64_t> (at == b + 1) << k
         u = uniform(self.bitgen)
-        if self.width > 1:
+        base = view.log_sums[allowed]
+        row = view.ratios + allowed * width
+        if width > 1:
             # an outsider in the next block, with any subset
-            base = view.log_sums[allowed]
-            row = view.ratios + allowed * self.width
-            exact = self.score[node] - base < skb_log(LEAST_SHARE) + 1.0
-            for p in range(self.start[b + 1], self.start[b + 2]):
-                j = self.order[p]
-                if self.views.bits[node * self.n + j] >= 0:
+            exact = log_total - base < skb_log(LEAST_SHARE) + 1.0
+            for j in range(self.n):
+                if self.place[j] != near or self.views.bits[node * self.n + j] >= 0:
                     continue
                 if exact:
-                    part = self.sum_column(node, j, allowed)
+                    part = self.sum_column(node, j, allowed, 0)
                 else:
                     part = base + log_entry(view, row, j)
-                share = skb_exp(part - self.score[node])
+                share = skb_exp(part - log_total)
                 u -= share
                 if share > top or u < 0:
                     top, column, log_sum, by_outsider = share, j, part, True
                     if u < 0:
                         break
         if u >= 0 and needed:
-            # none, or an outsider further right, with a subset that meets the need
-            slot = self.needed_row(node, allowed, needed)
-            base = self.slot_log_sum[slot]
-            row = &self.slot_ratios[slot, 0]
-            for p in range(self.start[b + 2] - 1, self.n):
-                if p < self.start[b + 2]:
-                    j = view.base_column
-                elif self.width == 1:
-                    break
-                else:
-                    j = self.order[p]
-                    if self.views.bits[node * self.n + j] >= 0:
-                        continue
+            # none, or an outsider further right, with a subset that meets the need:
+            # by differences, too, unless what the node has is a small part of them
+            rest = allowed & ~needed
+            without = row
+            scale = 0.0
+            if view.log_sums[rest] > -INFINITY:
+                without = view.ratios + rest * width
+                scale = skb_exp(view.log_sums[rest] - base)
+            by_difference = (
+                row[view.base_column] == 1.0
+                and without[view.base_column] == 1.0
+                and log_total - base > LOG_SAFE_SHARE
+            )
+            if not by_difference:
+                slot = self.needed_row(node, allowed, needed)
+                base = self.slot_log_sum[slot]
+                row = &self.slot_ratios[slot, 0]
+            for j in range(-1, self.n if width > 1 and base > -INFINITY else 0):
+                if j >= 0 and (
+                    self.place[j] <= near or self.views.bits[node * self.n + j] >= 0
+                ):
+                    continue
                 if base == -INFINITY:
                     break
-                part = base + log_entry(view, row, j)
-                share = skb_exp(part - self.score[node])
+                slot = view.base_column if j < 0 else j
+                if by_difference:
+                    share = row[slot] - scale * without[slot]
+                    part = base + skb_log(share) if share > 0.0 else -INFINITY
+                else:
+                    part = base + log_entry(view, row, slot)
+                share = skb_exp(part - log_total)
                 u -= share
                 if share > top or u < 0:
-                    top, column, log_sum, by_outsider = share, j, part, False
+                    top, column, log_sum, by_outsider = share, slot, part, False
                     if u < 0:
                         break
+            if by_difference and not by_outsider:
+                share = row[column] - scale * without[column]
+                if share < LEAST_DIFFERENCE * row[column]:
+                    log_sum = self.sum_column(node, column, allowed, needed)
         self.dag_column[node] = column
         self.dag_subset[node] = self.draw_subset(
             view, column, allowed, 0 if by_outsider else needed, log_sum
         )
+
+    cdef void draw_all_parents(self) noexcept nogil:
+        """Draw a DAG given the partition."""
+        cdef Py_ssize_t b, p
+        cdef double near
+        for b in range(self.n_blocks):
+            near = self.next_block(b)
+            if near < INFINITY:
+                for p in range(self.start[b], self.start[b + 1]):
+                    self.find_masks(self.order[p], near)
+            for p in range(self.start[b], self.start[b + 1]):
+                self.draw_parents(self.order[p], near, self.score[self.order[p]])
 
     cdef int64_t draw_subset(
         self, const NodeView *view, Py_ssize_t column, int64_t allowed,
@@ -1216,84 +1252,72 @@ cdef class PartitionChain:
             if child != other:
                 marks[child] = self.has_parent(child, marks)
 
-    cdef int64_t find_free(
-        self, Py_ssize_t node, const signed char *barred, const signed char *barred_too
-    ) noexcept nogil:
-        """Note who may be a parent of a node, and return the candidates among them."""
-        cdef const NodeView *view = &self.views.nodes[node]
-        cdef Py_ssize_t k
-        cdef int64_t allowed = 0
-        for k in range(self.n):
-            self.free[k] = not (barred[k] or barred_too[k])
-        for k in range(view.n_candidates):
-            allowed |= <int64_t> (self.free[view.candidates[k]] > 0.0) << k
-        return allowed
-
-    cdef double sum_free(
-        self, const NodeView *view, const double *row
-    ) noexcept nogil:
-        """Log sum, in a row's unit, of the base column and the free outsiders."""
-        if self.width == 1:
-            return 0.0
-        if row[view.base_column] == 1.0:
-            return skb_log(1.0 + skb_sum_from(row, &self.free[0], 1.0, self.width))
-        return skb_log_add_exp(
-            0.0, skb_log_sum_exp_from(row, &self.free[0], 1.0, self.width)
-        )
-
     cdef double sum_with(
-        self, Py_ssize_t node, Py_ssize_t parent, int64_t allowed, bint draw
+        self, Py_ssize_t node, Py_ssize_t parent, const signed char *barred, bint draw
     ) noexcept nogil:
-        """Log sum over a node's free parent sets with one parent; draw one, too.
+        """Log sum over the parent sets with one parent, none barred; draw one, too.
 
-        A parent of -1 stands for any.
+        That is a lookup with the parent in the next block and all others behind.
         """
+        cdef Py_ssize_t k
+        cdef double total
+        for k in range(self.n):
+            self.free[k] = -1.0 if barred[k] else 2.0
+        self.free[parent] = 1.0
+        self.place = &self.free[0]
+        self.find_masks(node, 1.0)
+        total = self.look_up(node, 1.0)
+        if draw and total > -INFINITY:
+            self.draw_parents(node, 1.0, total)
+        self.place = &self.block[0]
+        return total
+
+    cdef double sum_without(
+        self, Py_ssize_t node, const signed char *barred,
+        const signed char *barred_too, bint draw
+    ) noexcept nogil:
+        """Log sum over the parent sets in which none is barred; draw one, too."""
         cdef:
             const NodeView *view = &self.views.nodes[node]
-            int64_t needed = 0
-            Py_ssize_t slot, j, column
-            const double *row = view.ratios + allowed * self.width
-            double log_sum = view.log_sums[allowed], part, total, share, u, top
-        if parent >= 0:
-            slot = self.views.bits[node * self.n + parent]
-            if slot < 0:
-                if self.width == 1:
-                    return -INFINITY
-                log_sum = self.sum_column(node, parent, allowed)
-                if draw and log_sum > -INFINITY:
-                    self.dag_column[node] = parent
-                    self.dag_subset[node] = self.draw_subset(
-                        view, parent, allowed, 0, log_sum
-                    )
-                return log_sum
-            needed = <int64_t> 1 << slot
-            slot = self.needed_row(node, allowed, needed)
-            log_sum = self.slot_log_sum[slot]
-            row = &self.slot_ratios[slot, 0]
+            Py_ssize_t j, column = view.base_column
+            int64_t allowed = 0
+            const double *row
+            double log_sum, total = 0.0, share, u, top
+        for j in range(self.n):
+            self.free[j] = -1.0 if barred[j] or barred_too[j] else 2.0
+        for j in range(view.n_candidates):
+            allowed |= <int64_t> (self.free[view.candidates[j]] > 0.0) << j
+        log_sum = view.log_sums[allowed]
         if log_sum == -INFINITY:
             return log_sum
-        total = self.sum_free(view, row)
-        if draw:
-            column = view.base_column
-            u = uniform(self.bitgen) - skb_exp(-total)
-            top = skb_exp(-total)
-            part = log_sum
-            if self.width > 1:
-                for j in range(self.n):
-                    if u < 0:
-                        break
-                    if self.free[j] == 1.0 and self.views.bits[node * self.n + j] < 0:
-                        share = skb_exp(log_entry(view, row, j) - total)
-                        u -= share
-                        if u < 0 or share > top:
-                            column = j
-                            top = share
-                            part = log_sum + log_entry(view, row, j)
-            self.dag_column[node] = column
-            self.dag_subset[node] = self.draw_subset(
-                view, column, allowed, needed, part
-            )
-        return log_sum + total
+        row = view.ratios + allowed * self.width
+        if self.width > 1:
+            if row[view.base_column] == 1.0:
+                total = skb_log(
+                    1.0 + skb_sum_from(row, &self.free[0], 1.0, self.width)
+                )
+            else:
+                total = skb_log_add_exp(
+                    0.0, skb_log_sum_exp_from(row, &self.free[0], 1.0, self.width)
+                )
+        if not draw:
+            return log_sum + total
+        top = skb_exp(-total)
+        u = uniform(self.bitgen) - top
+        for j in range(self.n if self.width > 1 else 0):
+            if u < 0:
+                break
+            if self.free[j] > 0.0 and self.views.bits[node * self.n + j] < 0:
+                share = skb_exp(log_entry(view, row, j) - total)
+                u -= share
+                if u < 0 or share > top:
+                    top, column = share, j
+        total += log_sum
+        if column != view.base_column:
+            log_sum += log_entry(view, row, column)
+        self.dag_column[node] = column
+        self.dag_subset[node] = self.draw_subset(view, column, allowed, 0, log_sum)
+        return total
 
     cdef bint reverse_edge(self) noexcept nogil:
         """Turn an edge of a DAG around, both its ends getting new parents.
@@ -1307,12 +1331,11 @@ cdef class PartitionChain:
             Py_ssize_t n_edges = 0, new_edges, i, j, chosen
             signed char *of_i = &self.descends[0, 0]
             signed char *of_j = &self.descends[1, 0]
-            int64_t allowed
             double log_ratio
         if self.n_blocks == 1:
             return False
+        self.draw_all_parents()
         for j in range(self.n):
-            self.draw_parents(j)
             n_edges += self.n_parents(j)
         chosen = below(self.bitgen, n_edges)
         j = 0
@@ -1323,18 +1346,13 @@ cdef class PartitionChain:
         new_edges = n_edges - self.n_parents(i) - self.n_parents(j)
         self.find_descendants(i, j, of_i)
         self.find_descendants(j, i, of_j)
-        # the way back: j with i, then i
-        allowed = self.find_free(j, of_j, of_j)
-        log_ratio = -self.sum_with(j, i, allowed, False)
-        allowed = self.find_free(i, of_i, of_j)
-        log_ratio -= self.sum_with(i, -1, allowed, False)
-        # the way there: i with j, then j
-        allowed = self.find_free(i, of_i, of_i)
-        log_ratio += self.sum_with(i, j, allowed, True)
+        # the way back: j with i, then i; the way there: i with j, then j
+        log_ratio = -self.sum_with(j, i, of_j, False)
+        log_ratio -= self.sum_without(i, of_i, of_j, False)
+        log_ratio += self.sum_with(i, j, of_i, True)
         if log_ratio == -INFINITY:
             return False
-        allowed = self.find_free(j, of_i, of_j)
-        log_ratio += self.sum_with(j, -1, allowed, True)
+        log_ratio += self.sum_without(j, of_i, of_j, True)
         if log_ratio == -INFINITY:
             return False
         new_edges += self.n_parents(i) + self.n_parents(j)
