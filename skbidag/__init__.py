@@ -10,6 +10,7 @@ from importlib.metadata import version as _version
 
 from skbidag._iterative import IterativeSearchStructure
 from skbidag._order import OrderMCMCStructure
+from skbidag._partition import PartitionMCMCStructure
 from skbidag._skeleton import PCSkeleton
 
 __version__ = _version("skbidag")
@@ -18,5 +19,6 @@ __all__ = [
     "IterativeSearchStructure",
     "OrderMCMCStructure",
     "PCSkeleton",
+    "PartitionMCMCStructure",
     "__version__",
 ]

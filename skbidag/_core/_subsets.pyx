@@ -72,34 +72,43 @@ def subset_sums(
         Py_ssize_t n_rows = scores.shape[0]
         Py_ssize_t width = scores.shape[1]
         Py_ssize_t row, j, n_wide = 0
-        double largest
+        double largest, base, shift = -INFINITY
         # columns with a ratio too large for a double, see above
         Py_ssize_t *wide = NULL
         double *logs = NULL
         unsigned float_mode
+    # The passes are made relative to the best set: the roundings of logarithms in
+    # the thousands would add up to 1e-12, which differences of sums would feel.
+    for row in range(n_rows):
+        shift = max(shift, scores[row, base_column])
+    if shift == -INFINITY:
+        shift = 0.0
     if width == 1:
-        log_sums[:] = scores[:, 0]
         with nogil:
+            for row in range(n_rows):
+                log_sums[row] = scores[row, 0] - shift
             add_logs(&log_sums[0], n_rows, 1)
             for row in range(n_rows):
                 ratios[row, 0] = log_sums[row] > -INFINITY
+                log_sums[row] += shift
         return
     wide = <Py_ssize_t *> calloc(width, sizeof(Py_ssize_t))
     if wide == NULL:
         raise MemoryError
     with nogil:
         for row in range(n_rows):
-            log_sums[row] = scores[row, base_column]
-            if log_sums[row] == -INFINITY:
+            base = scores[row, base_column]
+            log_sums[row] = base - shift
+            if base == -INFINITY:
                 # no set here (a required parent is missing): nothing in any column
                 memset(&ratios[row, 0], 0, width * sizeof(double))
             else:
                 largest = skb_ratios(
-                    &ratios[row, 0], &scores[row, 0], log_sums[row], width
+                    &ratios[row, 0], &scores[row, 0], base, width
                 )
                 if largest > LARGEST_LOG_RATIO:
                     for j in range(width):
-                        if scores[row, j] - log_sums[row] > LARGEST_LOG_RATIO:
+                        if scores[row, j] - base > LARGEST_LOG_RATIO:
                             wide[j] = 1
         for j in range(width):
             if wide[j]:
@@ -117,9 +126,11 @@ def subset_sums(
             )
             if logs != NULL:
                 add_logarithms(
-                    &scores[0, 0], &ratios[0, 0], &log_sums[0], base_column, n_rows,
-                    width, wide, n_wide, logs,
+                    &scores[0, 0], shift, &ratios[0, 0], &log_sums[0], base_column,
+                    n_rows, width, wide, n_wide, logs,
                 )
+        for row in range(n_rows):
+            log_sums[row] += shift
     free(wide)
     if n_wide and logs == NULL:
         raise MemoryError
@@ -185,7 +196,7 @@ cdef void add_logs(
 
 
 cdef void add_logarithms(
-    const double *scores, double *ratios, const double *log_sums,
+    const double *scores, double shift, double *ratios, const double *log_sums,
     Py_ssize_t base_column, Py_ssize_t n_rows, Py_ssize_t width,
     const Py_ssize_t *wide, Py_ssize_t n_wide, double *logs
 ) noexcept nogil:
@@ -198,7 +209,7 @@ cdef void add_logarithms(
     for row in range(n_rows):
         for j in range(log_width):
             logs[row * log_width + j] = (
-                scores[row * width + wide[j]] if j < n_wide else -INFINITY
+                scores[row * width + wide[j]] - shift if j < n_wide else -INFINITY
             )
     add_logs(logs, n_rows, log_width)
     for row in range(n_rows):

@@ -318,6 +318,12 @@ cdef extern from *:
         return best;
     }
 
+    /* Have a row on its way from memory before it is needed. */
+    static inline void skb_prefetch(const double *row, Py_ssize_t size)
+    {
+        for (Py_ssize_t j = 0; j < size; j += 8) __builtin_prefetch(row + j);
+    }
+
     /* Sum of row[j] over the columns with place[j] >= limit. The first
        comparison in a node's life: which outsiders the order permits. */
     SKB_CLONES double skb_sum_from(const double *row, const double *place,
@@ -329,6 +335,48 @@ cdef extern from *:
             total += (skb_vec)(keep & (skb_int)SKB_LOAD(row + j));
         }
         return SKB_ADD4(total);
+    }
+
+    /* Sum of row[j] over the columns with place[j] == at; those with a larger
+       place add up to *beyond. */
+    SKB_CLONES double skb_sums_at(const double *row, const double *place,
+            double at, double *beyond, Py_ssize_t size)
+    {
+        skb_vec total = SKB_ALL(0.0), further = total, where = SKB_ALL(at);
+        for (Py_ssize_t j = 0; j < size; j += 4) {
+            skb_int x = (skb_int)SKB_LOAD(row + j);
+            skb_vec p = SKB_LOAD(place + j);
+            total += (skb_vec)((skb_int)(p == where) & x);
+            further += (skb_vec)((skb_int)(p > where) & x);
+        }
+        *beyond = SKB_ADD4(further);
+        return SKB_ADD4(total);
+    }
+
+    /* The same with e^(row[j] - shift) in place of row[j]. */
+    SKB_CLONES double skb_exp_sums_at(const double *row, const double *place,
+            double at, double shift, double *beyond, Py_ssize_t size)
+    {
+        skb_vec total = SKB_ALL(0.0), further = total, where = SKB_ALL(at);
+        for (Py_ssize_t j = 0; j < size; j += 4) {
+            skb_vec p = SKB_LOAD(place + j), x = SKB_LOAD(row + j) - shift, y;
+            skb_exp_to(&x, &y);  /* what is left out may overflow */
+            total += (skb_vec)((skb_int)(p == where) & (skb_int)y);
+            further += (skb_vec)((skb_int)(p > where) & (skb_int)y);
+        }
+        *beyond = SKB_ADD4(further);
+        return SKB_ADD4(total);
+    }
+
+    /* total += e^(row - top) */
+    SKB_CLONES void skb_add_exp(double *total, const double *row,
+            const double *top, Py_ssize_t size)
+    {
+        for (Py_ssize_t j = 0; j < size; j += 4) {
+            skb_vec gap = SKB_LOAD(row + j) - SKB_LOAD(top + j), y;
+            skb_exp_to(&gap, &y);
+            SKB_STORE(total + j, SKB_LOAD(total + j) + y);
+        }
     }
 
     SKB_CLONES double skb_max_from(const double *row, const double *place,
@@ -400,8 +448,18 @@ cdef extern from *:
         double *target, const double *source, Py_ssize_t size) noexcept nogil
     double skb_ratios(
         double *out, const double *row, double base, Py_ssize_t size) noexcept nogil
+    void skb_prefetch(const double *row, Py_ssize_t size) noexcept nogil
     double skb_sum_from(
         const double *row, const double *place, double limit,
+        Py_ssize_t size) noexcept nogil
+    double skb_sums_at(
+        const double *row, const double *place, double at, double *beyond,
+        Py_ssize_t size) noexcept nogil
+    double skb_exp_sums_at(
+        const double *row, const double *place, double at, double shift,
+        double *beyond, Py_ssize_t size) noexcept nogil
+    void skb_add_exp(
+        double *total, const double *row, const double *top,
         Py_ssize_t size) noexcept nogil
     double skb_max_from(
         const double *row, const double *place, double limit,

@@ -1,0 +1,887 @@
+"""Partition MCMC against enumeration of partitions and of DAGs."""
+
+import itertools
+import math
+import pickle
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+
+from skbidag import OrderMCMCStructure, PartitionMCMCStructure
+from skbidag._chains import bit_generator
+from skbidag._core._partition import PartitionChain
+from skbidag._core._tables import TableViews
+from skbidag._partition import partition_of_dag
+from skbidag._search_space import SearchSpace
+from skbidag._tables import NodeTable, build_tables
+from skbidag.datasets import make_gaussian_network
+from skbidag.scores import BDe, BGe
+
+DATA = Path(__file__).parent / "data"
+MOVES = ["swap", "adjacent", "split_join", "relocation"]
+
+
+# ------------------------------------------------------------------ naive twins
+
+
+def all_partitions(n):
+    """Every ordered partition, as the number of each node's block."""
+    numbers = itertools.product(range(n), repeat=n)
+    return [p for p in numbers if len(set(p)) == max(p) + 1]
+
+
+def all_dags(n):
+    """Every DAG with n nodes."""
+    pairs = list(itertools.combinations(range(n), 2))
+    choices = np.array(list(itertools.product(range(3), repeat=len(pairs))), "i1")
+    graphs = np.zeros((len(choices), n, n), dtype=bool)
+    for column, (i, j) in enumerate(pairs):
+        graphs[:, i, j] = choices[:, column] == 1
+        graphs[:, j, i] = choices[:, column] == 2
+    paths = graphs.copy()
+    for _ in range(n - 1):
+        paths = graphs | (paths.astype("u1") @ graphs.astype("u1") > 0)
+    return graphs[~paths[:, range(n), range(n)].any(axis=1)]
+
+
+def permitted_entries(table, partition):
+    """Which entries of a node's table its block permits."""
+    partition = np.asarray(partition)
+    own = partition[table.node]
+    masks = np.arange(len(table.scores))
+    weights = 1 << np.arange(table.n_candidates)
+    blocks = partition[table.candidates]
+    allowed = weights[blocks > own].sum()
+    needed = weights[blocks == own + 1].sum()
+    fits = masks & ~allowed == 0
+    meets = masks & needed != 0
+    permitted = np.zeros(table.scores.shape, dtype=bool)
+    if own == partition.max():
+        permitted[0, table.base_column] = True
+        return permitted
+    permitted[:, table.base_column] = fits & meets
+    for outsider in table.outsiders:
+        if partition[outsider] == own + 1:
+            permitted[:, outsider] = fits
+        elif partition[outsider] > own + 1:
+            permitted[:, outsider] = fits & meets
+    return permitted
+
+
+def naive_node_score(table, partition):
+    entries = table.scores[permitted_entries(table, partition)]
+    top = entries.max(initial=-np.inf)
+    if top == -np.inf:
+        return top
+    # fsum: the twin's own rounding must not count against the kernel
+    return top + math.log(math.fsum(np.exp(entries - top)))
+
+
+def naive_score(tables, partition):
+    return math.fsum(naive_node_score(table, partition) for table in tables)
+
+
+# ------------------------------------------------------------------------- data
+
+
+def make_space(n, *, permitted=None, extended=True, required=(), forbidden=()):
+    allowed = ~np.eye(n, dtype=bool)
+    for i, j in forbidden:
+        allowed[i, j] = False
+    if permitted is None:
+        permitted = np.ones((n, n), dtype=bool)
+    permitted = permitted & allowed
+    needed = np.zeros((n, n), dtype=bool)
+    for i, j in required:
+        needed[i, j] = permitted[i, j] = True
+    extra = allowed & ~permitted if extended else np.zeros((n, n), dtype=bool)
+    return SearchSpace(permitted, extra, needed, extended)
+
+
+def sparse(n, seed):
+    """A space of about half the edges."""
+    return np.random.default_rng(seed).random((n, n)) < 0.5
+
+
+def gaussian_data(seed, n_samples, n, strength=0.6):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, n))
+    for j in range(1, n):
+        X[:, j] += strength * X[:, rng.integers(j)]
+    return X[:, rng.permutation(n)]
+
+
+def discrete_data(seed, n_samples, levels):
+    rng = np.random.default_rng(seed)
+    X = np.stack([rng.integers(r, size=n_samples) for r in levels], axis=1)
+    for j in range(1, len(levels)):
+        copied = rng.random(n_samples) < 0.3
+        X[copied, j] = X[copied, rng.integers(j)] % levels[j]
+    return X
+
+
+SETTINGS = {
+    "bge": lambda n: (BGe().fit(gaussian_data(0, 60, n)), make_space(n)),
+    "bge restricted": lambda n: (
+        BGe().fit(gaussian_data(1, 60, n)),
+        make_space(n, permitted=sparse(n, 0), extended=False),
+    ),
+    "bge extended": lambda n: (
+        BGe().fit(gaussian_data(2, 60, n)),
+        make_space(n, permitted=sparse(n, 1)),
+    ),
+    "bge constraints": lambda n: (
+        BGe().fit(gaussian_data(3, 60, n)),
+        make_space(
+            n, permitted=sparse(n, 2), required=[(0, 1)], forbidden=[(2, 0), (1, 2)]
+        ),
+    ),
+    "bde": lambda n: (BDe().fit(discrete_data(4, 100, [2] * n)), make_space(n)),
+    "bde levels": lambda n: (
+        BDe().fit(discrete_data(5, 150, [2, 8, 3, 5, 4, 2][:n])),
+        make_space(n),
+    ),
+    "bde levels extended": lambda n: (
+        BDe().fit(discrete_data(6, 150, [8, 2, 4, 6, 3, 2][:n])),
+        make_space(n, permitted=sparse(n, 3)),
+    ),
+}
+
+
+def tables_of(setting, n):
+    score, space = SETTINGS[setting](n)
+    return build_tables(score, space, sums=True)
+
+
+def chain_on(tables, partition=None, moves=(1, 1, 1, 1, 1), seed=0):
+    if partition is None:
+        required = np.zeros((len(tables),) * 2, dtype=bool)
+        for table in tables:
+            bits = table.required >> np.arange(table.n_candidates) & 1
+            required[table.candidates[bits == 1], table.node] = True
+        partition = partition_of_dag(required)
+    return PartitionChain(
+        TableViews(tables),
+        bit_generator((seed,), 0),
+        partition,
+        np.asarray(moves, dtype=float) / np.sum(moves),
+    )
+
+
+# ---------------------------------------------------------------- restricted sums
+
+
+def fake_tables(kind, n_candidates, n_outsiders, seed):
+    """Tables of a child 0 with made-up scores, and of nodes without parents."""
+    rng = np.random.default_rng(seed)
+    n = n_candidates + n_outsiders + 2
+    width = -(-n // 4) * 4 if n_outsiders else 1
+    masks = np.arange(1 << n_candidates)
+    bits = masks[:, None] >> np.arange(n_candidates) & 1
+    candidates = np.arange(1, 1 + n_candidates)
+    outsiders = np.arange(1 + n_candidates, n - 1)
+    scores = np.full((len(masks), width), -np.inf)
+    columns = np.append(0, outsiders)
+    shape = (len(masks), len(columns))
+    scores[:, columns] = rng.normal(scale=2.0, size=shape)
+    if kind == "wide":
+        scores[:, columns] = rng.uniform(-1e4, 0.0, size=shape)
+    elif kind == "weak parents":
+        # some parents worth hundreds of nats, others a loss
+        gains = np.where(np.arange(n_candidates) % 2, 300.0, -25.0)
+        scores[:, columns] += (bits @ gains)[:, None] - 1e4
+        scores[:, outsiders] -= 30.0
+    elif kind == "weak outsiders":
+        gains = np.where(np.arange(n_candidates) % 2, 900.0, -400.0)
+        scores[:, columns] += (bits @ gains)[:, None]
+        scores[:, outsiders] -= rng.uniform(50.0, 2000.0, size=n_outsiders)
+    elif kind == "strong outsiders":
+        scores[:, outsiders] += rng.uniform(-900.0, 2500.0, size=n_outsiders)
+        scores[:, outsiders] -= 700.0 * bits[:, :1]
+    elif kind == "required":
+        scores[masks & 5 != 5] = -np.inf
+    tables = [NodeTable(0, candidates, outsiders, 0, 0, scores)]
+    none = np.array([], dtype=np.intp)
+    for node in range(1, n):
+        scores = np.full((1, width), -np.inf)
+        base = node if width > 1 else 0
+        scores[0, base] = 0.0
+        tables.append(NodeTable(node, none, none, 0, base, scores))
+    for table in tables:
+        table.add_sums()
+    return tables
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_outsiders"),
+    [
+        ("plain", 0),
+        ("wide", 0),
+        ("weak parents", 0),
+        ("required", 0),
+        ("plain", 3),
+        ("wide", 3),
+        ("weak parents", 3),
+        ("weak outsiders", 3),
+        ("strong outsiders", 3),
+        ("required", 3),
+    ],
+)
+@pytest.mark.parametrize("n_candidates", [1, 3, 7])
+def test_restricted_sums(kind, n_outsiders, n_candidates):
+    # all pairs of permitted and needed candidates, the outsiders at random
+    if kind == "required" and n_candidates < 3:
+        pytest.skip("needs three candidates")
+    if n_candidates == 7 and kind in ("weak outsiders", "wide"):
+        n_candidates = 8
+    tables = fake_tables(kind, n_candidates, n_outsiders, seed=n_candidates)
+    rng = np.random.default_rng(0)
+    n = len(tables)
+    chain = chain_on(tables, np.zeros(n, dtype=int))
+    ours, naive = [], []
+    for candidates in itertools.product(range(3), repeat=n_candidates):
+        # the child and a last node, which is no parent, hold the first two blocks
+        partition = np.array([0, *candidates, *rng.integers(3, size=n_outsiders), 1])
+        chain.set_partition(partition)
+        ours.append(chain.node_scores[0])
+        naive.append(naive_node_score(tables[0], partition))
+    assert_allclose(ours, naive, rtol=0, atol=1e-10)
+    assert np.isfinite(naive).sum() > 0.1 * len(naive)
+    if kind == "weak outsiders":
+        assert chain.lookup_counts[3] > 0
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_node_scores(setting):
+    tables = tables_of(setting, 5)
+    chain = chain_on(tables)
+    for partition in all_partitions(5):
+        chain.set_partition(partition)
+        naive = [naive_node_score(table, partition) for table in tables]
+        assert_allclose(chain.node_scores, naive, rtol=0, atol=1e-10)
+        assert_array_equal(chain.partition, partition)
+
+
+def test_no_parents_permitted():
+    tables = build_tables(
+        BGe().fit(gaussian_data(0, 20, 3)),
+        make_space(3, permitted=np.zeros((3, 3), bool), extended=False),
+        sums=True,
+    )
+    chain = chain_on(tables)
+    chain.run(1000)
+    assert_array_equal(chain.partition, [0, 0, 0])
+
+
+# -------------------------------------------------------------------------- moves
+
+
+def renumbered(partition):
+    return tuple(np.unique(partition, return_inverse=True)[1].tolist())
+
+
+def swapped(partition, i, j):
+    new = list(partition)
+    new[i], new[j] = new[j], new[i]
+    return tuple(new)
+
+
+def swaps(partition, adjacent):
+    for i, j in itertools.combinations(range(len(partition)), 2):
+        distance = abs(partition[i] - partition[j])
+        if distance == 1 or (distance > 1 and not adjacent):
+            yield i, j
+
+
+def splits(partition):
+    for b in range(max(partition) + 1):
+        members = [i for i, block in enumerate(partition) if block == b]
+        for size in range(1, len(members)):
+            yield from itertools.combinations(members, size)
+
+
+def split(partition, left):
+    new = np.array(partition) + 0.5
+    new[list(left)] -= 0.25
+    return renumbered(new)
+
+
+def join(partition, b):
+    return tuple(block - (block > b) for block in partition)
+
+
+def placed(partition, node, slot):
+    """The partition with one node moved to a slot; see `relocation_scores`."""
+    others = np.delete(np.asarray(partition), node)
+    new = np.insert(np.array(renumbered(others), dtype=float), node, (slot - 1) / 2)
+    return renumbered(new)
+
+
+def move_probabilities(chain, partition, move):
+    """Where a step leads, as a dict, from the kernel's own changes and counts."""
+    chain.set_partition(partition)
+    n = len(partition)
+    leads_to = dict.fromkeys([partition], 0.0)
+
+    def propose(new, probability, log_ratio):
+        accept = min(1.0, math.exp(min(log_ratio, 0.0)))
+        leads_to[new] = leads_to.get(new, 0.0) + probability * accept
+        leads_to[partition] += probability * (1.0 - accept)
+
+    if move in ("swap", "adjacent"):
+        pairs = list(swaps(partition, move == "adjacent"))
+        for i, j in pairs:
+            propose(swapped(partition, i, j), 1 / len(pairs), chain.swap_change(i, j))
+        if not pairs:
+            leads_to[partition] = 1.0
+    elif move == "split_join":
+        probability = math.exp(-chain.log_n_neighbors)
+        for left in splits(partition):
+            change, neighbors = chain.split_change(left)
+            propose(split(partition, left), probability, change - neighbors)
+        for b in range(max(partition)):
+            change, neighbors = chain.join_change(b)
+            propose(join(partition, b), probability, change - neighbors)
+    else:
+        for node in range(n):
+            totals = chain.relocation_scores(node)
+            weights = np.exp(totals - logsumexp(totals))
+            for slot, weight in enumerate(weights):
+                new = placed(partition, node, slot)
+                leads_to[new] = leads_to.get(new, 0.0) + weight / n
+    assert_array_equal(chain.partition, partition)
+    return leads_to
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_transition_matrix(setting, n, move):
+    tables = tables_of(setting, n)
+    partitions = all_partitions(n)
+    assert len(partitions) == {3: 13, 4: 75}[n]
+    number = {partition: k for k, partition in enumerate(partitions)}
+    scores = np.array([naive_score(tables, partition) for partition in partitions])
+    target = np.exp(scores - logsumexp(scores))
+    matrix = np.zeros((len(partitions),) * 2)
+    chain = chain_on(tables)
+    for row, partition in enumerate(partitions):
+        if scores[row] == -np.inf:
+            continue  # no DAG: a chain is never there
+        for new, probability in move_probabilities(chain, partition, move).items():
+            matrix[row, number[new]] = probability
+    possible = scores > -np.inf
+    assert_allclose(matrix[possible].sum(axis=1), 1.0, atol=1e-12)
+    assert_allclose(target @ matrix, target, rtol=0, atol=1e-12)
+    flow = target[:, None] * matrix
+    assert_allclose(flow, flow.T, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("setting", ["bge extended", "bde levels", "bge constraints"])
+def test_changes_are_differences_of_scores(setting):
+    tables = tables_of(setting, 6)
+    rng = np.random.default_rng(0)
+    chain = chain_on(tables)
+    checked = 0
+    for _ in range(60):
+        partition = renumbered(rng.integers(rng.integers(1, 6), size=6))
+        chain.set_partition(partition)
+        now = naive_score(tables, partition)
+        if now == -np.inf:
+            continue
+        checked += 1
+        for i, j in swaps(partition, adjacent=False):
+            new = naive_score(tables, swapped(partition, i, j))
+            assert_allclose(chain.swap_change(i, j), new - now, rtol=0, atol=1e-9)
+        for left in splits(partition):
+            new = naive_score(tables, split(partition, left))
+            change, _ = chain.split_change(left)
+            assert_allclose(change, new - now, rtol=0, atol=1e-9)
+        for b in range(max(partition)):
+            new = naive_score(tables, join(partition, b))
+            change, _ = chain.join_change(b)
+            assert_allclose(change, new - now, rtol=0, atol=1e-9)
+        for node in range(6):
+            totals = chain.relocation_scores(node)
+            new = [
+                naive_score(tables, placed(partition, node, slot))
+                for slot in range(len(totals))
+            ]
+            assert_allclose(totals, new, rtol=0, atol=1e-9)
+        assert_array_equal(chain.partition, partition)
+    assert checked > 5
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_neighbors(n):
+    tables = build_tables(BGe().fit(gaussian_data(0, 20, n)), make_space(n), sums=True)
+    partitions = all_partitions(n)
+    assert len(partitions) == [1, 1, 3, 13, 75, 541][n]
+    chain = chain_on(tables)
+    placements = {}
+    for partition, node in itertools.product(partitions, range(n)):
+        others = renumbered(np.delete(partition, node))
+        placements.setdefault((node, others), set()).add(partition)
+    for partition in partitions:
+        chain.set_partition(partition)
+        neighbors = [split(partition, left) for left in splits(partition)]
+        neighbors += [join(partition, b) for b in range(max(partition))]
+        sizes = np.bincount(partition)
+        assert len(neighbors) == len(sizes) - 1 + (2**sizes - 2).sum()
+        assert len(set(neighbors)) == len(neighbors)
+        assert set(neighbors) <= set(partitions) - {partition}
+        if n == 1:
+            continue
+        assert_allclose(math.exp(chain.log_n_neighbors), len(neighbors), rtol=1e-12)
+        for left in splits(partition):
+            after = chain.log_n_neighbors + chain.split_change(left)[1]
+            other = np.bincount(split(partition, left))
+            count = len(other) - 1 + (2**other - 2).sum()
+            assert_allclose(math.exp(after), count, rtol=1e-12)
+        for b in range(max(partition)):
+            after = chain.log_n_neighbors + chain.join_change(b)[1]
+            other = np.bincount(join(partition, b))
+            count = len(other) - 1 + (2**other - 2).sum()
+            assert_allclose(math.exp(after), count, rtol=1e-12)
+        for node in range(n):
+            # every placement of a node, once, its own among them
+            n_slots = len(chain.relocation_scores(node))
+            places = [placed(partition, node, slot) for slot in range(n_slots)]
+            assert len(set(places)) == n_slots
+            others = renumbered(np.delete(partition, node))
+            assert set(places) == placements[node, others]
+
+
+def test_neighbors_of_large_blocks():
+    # 2^1100 is too large for a double
+    n = 1100
+    tables = fake_tables("plain", 0, 0, 0)[:1] * n
+    tables = [
+        NodeTable(i, t.candidates, t.outsiders, 0, 0, t.scores, t.log_sums, t.ratios)
+        for i, t in enumerate(tables)
+    ]  # fmt: skip
+    chain = chain_on(tables, np.zeros(n, dtype=int))
+    assert_allclose(chain.log_n_neighbors, n * math.log(2), rtol=1e-14)
+    chain.run(100)  # splits and relocations of nodes that have no parents
+    assert_array_equal(chain.partition, 0)
+
+
+@pytest.mark.parametrize("move", range(4))
+def test_single_steps(move):
+    # 20,000 steps from one partition: each frequency within 4.5 standard errors
+    tables = tables_of("bge extended", 4)
+    chain = chain_on(tables, moves=np.eye(5)[move], seed=move)
+    for partition in [(0, 1, 1, 2), (0, 0, 0, 0), (1, 0, 1, 1)]:
+        expected = move_probabilities(chain, partition, MOVES[move])
+        counts = dict.fromkeys(expected, 0)
+        n_steps = 20_000
+        for _ in range(n_steps):
+            chain.set_partition(partition)
+            chain.run(1)
+            counts[tuple(chain.partition)] += 1
+        for new, probability in expected.items():
+            error = 4.5 * math.sqrt(probability * (1 - probability) / n_steps)
+            assert abs(counts[new] / n_steps - probability) <= error + 1e-9
+
+
+def descendants(dag, node):
+    found = {node}
+    while True:
+        more = {j for i in found for j in np.flatnonzero(dag[i])} - found
+        if not more:
+            return found
+        found |= more
+
+
+def local_scores(tables):
+    """Scores of each node by its parents."""
+    scores = [{} for _ in tables]
+    for table in tables:
+        for mask in range(len(table.scores)):
+            for column in [table.base_column, *table.outsiders]:
+                parents = frozenset(table.parents_of(mask, column).tolist())
+                scores[table.node][parents] = table.scores[mask, column]
+    return scores
+
+
+def reversal_matrix(tables, dags):
+    """Transitions between DAGs by the reversal of an edge, from the paper."""
+    n = len(tables)
+    scores = local_scores(tables)
+    number = {dag.tobytes(): d for d, dag in enumerate(dags)}
+    matrix = np.zeros((len(dags),) * 2)
+
+    def choices(node, barred, needed):
+        sets = [
+            (parents, score)
+            for parents, score in scores[node].items()
+            if not parents & barred and needed <= parents and score > -np.inf
+        ]
+        return sets, logsumexp([score for _, score in sets] or [-np.inf])
+
+    for d, dag in enumerate(dags):
+        edges = np.argwhere(dag)
+        if not len(edges):
+            matrix[d, d] = 1.0
+        for i, j in edges.tolist():
+            bare = dag.copy()
+            bare[:, [i, j]] = False
+            of_i, of_j = descendants(bare, i), descendants(bare, j)
+            sets_i, there_i = choices(i, of_i, {j})
+            sets_j, there_j = choices(j, of_i | of_j, set())
+            _, back_j = choices(j, of_j, {i})
+            _, back_i = choices(i, of_i | of_j, set())
+            stay = 1.0
+            for (new_i, score_i), (new_j, score_j) in itertools.product(sets_i, sets_j):
+                new = bare.copy()
+                new[list(new_i), i] = new[list(new_j), j] = True
+                log_ratio = there_i + there_j - back_i - back_j
+                accept = min(1.0, math.exp(log_ratio) * len(edges) / new.sum())
+                probability = math.exp(score_i - there_i + score_j - there_j) * accept
+                matrix[d, number[new.tobytes()]] += probability / len(edges)
+                stay -= probability
+            matrix[d, d] += stay / len(edges)
+    assert matrix.shape[1] == len(dags)
+    assert n == dags.shape[1]
+    return matrix
+
+
+@pytest.mark.parametrize("setting", ["bge", "bge extended", "bge constraints"])
+def test_reversal(setting):
+    # The twin leaves the posterior alone; the kernel does what the twin does. Of
+    # 20,000 steps, each frequency is within 4.5 standard errors.
+    tables = tables_of(setting, 4)
+    dags = all_dags(4)
+    posterior, _ = dag_posterior(tables, dags)
+    dags, posterior = dags[posterior > 0], posterior[posterior > 0]
+    matrix = reversal_matrix(tables, dags)
+    assert_allclose(posterior @ matrix, posterior, rtol=0, atol=1e-12)
+    own = [tuple(partition_of_dag(dag).tolist()) for dag in dags]
+    chain = chain_on(tables, moves=np.eye(5)[4])
+    for partition in sorted(set(own))[::20]:
+        mine = np.array([other == partition for other in own])
+        after = np.where(mine, posterior, 0.0) / posterior[mine].sum() @ matrix
+        expected = dict.fromkeys(own, 0.0)
+        for other, probability in zip(own, after, strict=True):
+            expected[other] += probability
+        counts = dict.fromkeys(own, 0)
+        n_steps = 20_000
+        for _ in range(n_steps):
+            chain.set_partition(partition)
+            chain.run(1)
+            counts[tuple(chain.partition.tolist())] += 1
+        for other, probability in expected.items():
+            variance = max(probability * (1 - probability), 0.0)
+            error = 4.5 * math.sqrt(variance / n_steps) + 1.0 / n_steps
+            assert abs(counts[other] / n_steps - probability) <= error
+
+
+def test_scores_do_not_drift():
+    tables = tables_of("bge extended", 6)
+    chain = chain_on(tables)
+    for _ in range(20):
+        chain.run(997)
+        naive = [naive_node_score(table, chain.partition) for table in tables]
+        assert_allclose(chain.node_scores, naive, rtol=0, atol=1e-10)
+    assert (chain.accepted_moves > 0).all()
+    assert (chain.accepted_moves <= chain.proposed_moves).all()
+    assert chain.proposed_moves.sum() == 20 * 997
+
+
+def test_best_partition():
+    tables = tables_of("bge", 4)
+    chain = chain_on(tables)
+    chain.run(20_000)
+    scores = {p: naive_score(tables, p) for p in all_partitions(4)}
+    best = max(scores, key=scores.get)
+    assert_array_equal(chain.best_partition, best)
+    assert_allclose(chain.best_log_score, scores[best])
+
+
+def test_chain_goes_on_from_its_state():
+    tables = tables_of("bge extended", 6)
+    whole, first, second = (chain_on(tables) for _ in range(3))
+    whole.run(5000)
+    first.run(2000)
+    state = pickle.loads(pickle.dumps(first.__getstate__()))
+    second.restore(state)
+    second.run(3000)
+    assert_array_equal(second.partition, whole.partition)
+    assert_array_equal(second.best_partition, whole.best_partition)
+    assert_array_equal(second.proposed_moves, whole.proposed_moves)
+    packed = np.zeros((2, 6, 1), dtype=np.uint8)
+    assert second.draw_dag(packed[0]) == whole.draw_dag(packed[1])
+    assert_array_equal(*packed)
+
+
+@pytest.mark.parametrize("partition", [[0, 0], [0, 2, 2], [0, 0, 1, 1]])
+def test_bad_partition(partition):
+    tables = tables_of("bge", 3)
+    with pytest.raises(ValueError, match="must number the blocks"):
+        chain_on(tables, np.array(partition))
+
+
+# ---------------------------------------------------------------------- posterior
+
+
+def dag_posterior(tables, dags):
+    """Exact posterior over DAGs, from the scores in the tables."""
+    n = dags.shape[1]
+    log_scores = np.zeros(len(dags))
+    keys = dags.transpose(0, 2, 1) @ (1 << np.arange(n))
+    for node, by_parents in enumerate(local_scores(tables)):
+        scores = np.full(1 << n, -np.inf)
+        for parents, score in by_parents.items():
+            scores[sum(1 << parent for parent in parents)] = score
+        log_scores += scores[keys[:, node]]
+    return np.exp(log_scores - logsumexp(log_scores)), log_scores
+
+
+def draw(chain, n, n_draws, thin):
+    chain.run(2000)
+    packed = np.zeros((n_draws, n, 1), dtype=np.uint8)
+    log_scores = np.empty(n_draws)
+    for d in range(n_draws):
+        chain.run(thin)
+        log_scores[d] = chain.draw_dag(packed[d])
+    return np.unpackbits(packed, axis=-1, count=n).astype(bool), log_scores
+
+
+def standard_errors(indicators, n_batches=50):
+    """Monte Carlo standard errors of means along a chain, by batch means."""
+    batches = np.array_split(indicators, n_batches)
+    means = np.array([batch.mean(axis=0) for batch in batches])
+    errors = means.std(axis=0, ddof=1) / math.sqrt(n_batches)
+    # an edge too rare to be seen has an error, too
+    return np.maximum(errors, 1.0 / len(indicators))
+
+
+def assert_same_posterior(samples, exact):
+    errors = standard_errors(samples)
+    assert (np.abs(samples.mean(axis=0) - exact) < 4 * errors).all()
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("n", [4, 5])
+def test_posterior(setting, n):
+    tables = tables_of(setting, n)
+    dags = all_dags(n)
+    assert len(dags) == {4: 543, 5: 29281}[n]
+    posterior, scores = dag_posterior(tables, dags)
+    exact = np.tensordot(posterior, dags, axes=1)
+    samples, log_scores = draw(chain_on(tables), n, 15_000, 10)
+    assert_same_posterior(samples, exact)
+    # the score tells that each DAG was scored right
+    possible = posterior > 0
+    mean = posterior[possible] @ scores[possible]
+    error = standard_errors(log_scores)
+    assert abs(log_scores.mean() - mean) < 4 * error
+
+
+@pytest.mark.parametrize("setting", ["bge", "bde levels"])
+def test_draws_given_a_partition(setting):
+    # every DAG of one partition, with its own probability
+    tables = tables_of(setting, 4)
+    dags = all_dags(4)
+    posterior, _ = dag_posterior(tables, dags)
+    partition = (0, 1, 1, 2)
+    mine = np.array([tuple(partition_of_dag(dag)) == partition for dag in dags])
+    expected = np.where(mine, posterior, 0.0) / posterior[mine].sum()
+    chain = chain_on(tables, partition)
+    number = {dag.tobytes(): d for d, dag in enumerate(dags)}
+    counts = np.zeros(len(dags))
+    packed = np.zeros((4, 1), dtype=np.uint8)
+    n_draws = 20_000
+    for _ in range(n_draws):
+        chain.draw_dag(packed)
+        counts[number[np.unpackbits(packed, axis=1, count=4).tobytes()]] += 1
+    errors = np.sqrt(expected * (1 - expected) / n_draws)
+    assert (np.abs(counts / n_draws - expected) <= 4.5 * errors + 1e-9).all()
+
+
+def test_draws_with_weak_outsiders():
+    # all that is permitted lies hundreds of nats below what is not
+    tables = fake_tables("weak outsiders", 3, 3, seed=0)
+    partition = np.array([0, 2, 2, 2, 1, 1, 2, 1])
+    chain = chain_on(tables, partition)
+    permitted = permitted_entries(tables[0], partition)
+    weights = np.exp(tables[0].scores - chain.node_scores[0]) * permitted
+    assert_allclose(weights.sum(), 1.0, rtol=1e-9)
+    counts = np.zeros_like(weights)
+    packed = np.zeros((8, 1), dtype=np.uint8)
+    n_draws = 20_000
+    for _ in range(n_draws):
+        # the other nodes have no parents that their blocks would need
+        chain.draw_dag(packed)
+        parents = np.flatnonzero(packed[:, 0] & 128)
+        mask = int((1 << (parents[parents <= 3] - 1)).sum())
+        outside = parents[parents > 3]
+        counts[mask, outside[0] if len(outside) else 0] += 1
+    errors = np.sqrt(weights * (1 - weights) / n_draws)
+    assert (np.abs(counts / n_draws - weights) <= 4.5 * errors + 1e-9).all()
+
+
+def test_equivalent_dags():
+    # strong dependence along 0 - 1 - 2 - 3: four DAGs share the posterior, and no
+    # swap or relocation leads from one pair of them to the other
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    X = np.cumsum(X, axis=1) / np.sqrt(np.arange(1, 5))
+    tables = build_tables(BGe().fit(X), make_space(4), sums=True)
+    dags = all_dags(4)
+    posterior, _ = dag_posterior(tables, dags)
+    exact = np.tensordot(posterior, dags, axes=1)
+    samples, _ = draw(chain_on(tables), 4, 20_000, 5)
+    assert_same_posterior(samples, exact)
+
+
+def test_empty_dag():
+    # weak dependence: the one-block partition, from which no swap can be proposed
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    tables = build_tables(BGe().fit(X), make_space(4), sums=True)
+    dags = all_dags(4)
+    posterior, _ = dag_posterior(tables, dags)
+    empty = posterior[~dags.any(axis=(1, 2))].item()
+    assert empty > 0.2
+    samples, _ = draw(chain_on(tables), 4, 40_000, 5)
+    indicator = ~samples.any(axis=(1, 2))
+    assert abs(indicator.mean() - empty) < 4 * standard_errors(indicator)
+
+
+def load(name):
+    return np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1)
+
+
+def exact_reference(name, kind):
+    path = DATA / f"{name}_exact_{kind}_posterior.csv"
+    return np.loadtxt(path, delimiter=",")
+
+
+@pytest.mark.parametrize(
+    ("name", "score"), [("gauss5", BGe(alpha_mu=1.0)), ("cancer300", BDe())]
+)
+def test_reference_and_order_bias(name, score):
+    # Both samplers on the same data: each gives its own exact posterior, and the
+    # order's differs from the DAGs' by up to 0.1.
+    X = load(name)
+    X = X.astype(int) if name == "cancer300" else X
+    settings = {
+        "search_space": "full", "n_iter": 400_000, "n_draws": 20_000, "n_chains": 1,
+        "random_state": 0,
+    }  # fmt: skip
+    dag_exact, order_exact = (exact_reference(name, kind) for kind in ("dag", "order"))
+    assert np.abs(dag_exact - order_exact).max() > 0.05
+    partition = PartitionMCMCStructure(score, **settings).fit(X)
+    order = OrderMCMCStructure(score, **settings).fit(X)
+    for model, exact, other in [
+        (partition, dag_exact, order_exact),
+        (order, order_exact, dag_exact),
+    ]:
+        samples = np.array(list(model.dag_samples_))
+        assert_same_posterior(samples, exact)
+        worst = np.unravel_index(np.argmax(np.abs(exact - other)), exact.shape)
+        gap = abs(model.adjacency_probabilities_[worst] - other[worst])
+        assert gap > 10 * standard_errors(samples)[worst]
+
+
+# ---------------------------------------------------------------------- estimator
+
+
+@pytest.fixture(scope="module")
+def network():
+    return make_gaussian_network(100, 10, random_state=0)
+
+
+def quick(**settings):
+    settings = {"n_iter": 4000, "n_draws": 40, "random_state": 3, **settings}
+    return PartitionMCMCStructure(**settings)
+
+
+def same_fit(one, other):
+    return (
+        np.array_equal(one.dag_samples_.packed, other.dag_samples_.packed)
+        and np.array_equal(one.log_score_trace_, other.log_score_trace_)
+        and np.array_equal(one.adjacency_, other.adjacency_)
+    )
+
+
+def test_seed_alone_decides(network):
+    model = quick(search_space="pc").fit(network.data)
+    assert same_fit(model, quick(search_space="pc").fit(network.data))
+    assert same_fit(model, quick(search_space="pc", n_jobs=2).fit(network.data))
+    with joblib.parallel_backend("loky", n_jobs=2):
+        assert same_fit(model, quick(search_space="pc").fit(network.data))
+    other = quick(search_space="pc", random_state=4).fit(network.data)
+    assert not same_fit(model, other)
+
+
+def test_pickle(network):
+    model = quick(search_space="pc").fit(network.data)
+    assert same_fit(model, pickle.loads(pickle.dumps(model)))
+
+
+def test_learned_attributes(network):
+    model = quick().fit(network.data)
+    n = model.n_features_in_
+    assert model.dag_samples_.packed.shape[:2] == (4, 40)
+    assert model.log_score_trace_.shape == (4, 40)
+    assert model.acceptance_rate_.shape == (4,)
+    assert ((model.acceptance_rate_ > 0) & (model.acceptance_rate_ < 1)).all()
+    assert model.rhat_.shape == (n, n)
+    assert model.log_score_ >= model.log_score_trace_.max()
+    samples = np.array(list(model.dag_samples_))
+    assert_allclose(model.adjacency_probabilities_, samples.mean(axis=0))
+    for dag in samples[::37]:
+        partition_of_dag(dag)  # would not end on a cycle
+        assert_array_equal(dag & dag.T, False)
+    score = model.score_
+    trace = model.log_score_trace_.ravel()
+    for dag, log_score in zip(samples[::37], trace[::37], strict=True):
+        total = sum(score.local_score(j, np.flatnonzero(dag[:, j])) for j in range(n))
+        assert_allclose(log_score, total)
+
+
+def test_constraints_hold(network):
+    required, forbidden = [(0, 1), (1, 2)], [(3, 4), (5, 6)]
+    model = quick(
+        required_edges=required, forbidden_edges=forbidden, extra_parent=True
+    ).fit(network.data)
+    for i, j in required:
+        assert model.adjacency_probabilities_[i, j] == 1.0
+        assert model.adjacency_[i, j]
+    for i, j in forbidden:
+        assert model.adjacency_probabilities_[i, j] == 0.0
+        assert not model.adjacency_[i, j]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_variables(n):
+    X = gaussian_data(0, 30, n)
+    model = quick(search_space="full").fit(X)
+    assert model.adjacency_probabilities_.shape == (n, n)
+
+
+@pytest.mark.parametrize("moves", [[1, 1, 1], [0] * 5, [1, -1, 1, 1, 1]])
+def test_bad_move_probabilities(network, moves):
+    with pytest.raises(ValueError, match="move_probabilities must be 5"):
+        quick(search_space="full", move_probabilities=moves).fit(network.data)
+
+
+@pytest.mark.parametrize(
+    ("edges", "partition"),
+    [
+        ([], [0, 0, 0, 0]),
+        ([(0, 1), (1, 2), (2, 3)], [3, 2, 1, 0]),
+        ([(0, 1), (0, 2), (1, 3), (2, 3)], [2, 1, 1, 0]),
+        ([(3, 0), (0, 1), (3, 1)], [1, 0, 2, 2]),
+    ],
+)
+def test_partition_of_dag(edges, partition):
+    adjacency = np.zeros((4, 4), dtype=bool)
+    for i, j in edges:
+        adjacency[i, j] = True
+    assert_array_equal(partition_of_dag(adjacency), partition)
