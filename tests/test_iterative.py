@@ -229,6 +229,7 @@ def test_discrete_data_that_do_not_fit_whole(merge):
     assert_sound(found)
 
 
+@pytest.mark.filterwarnings("ignore:Node .* permissible parents:UserWarning")
 def test_user_score_searches():
     class CountingScore(BGe):
         """BGe as somebody writes a score of their own: without compiled parts."""
