@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag import _predictive, graphs
@@ -42,10 +42,11 @@ from skbidag._sklearn import (
     _check_feature_names,
     _check_n_features,
     _fit_context,
+    _num_samples,
 )
 from skbidag._tables import build_tables
 from skbidag.scores import BIC, BaseScore, BDe, BGe
-from skbidag.scores._categories import is_discrete
+from skbidag.scores._categories import complete_rows, is_discrete
 from skbidag.scores._validation import check_continuous
 from skbidag.scores._weights import check_weights
 
@@ -79,6 +80,33 @@ class Found:
 
     space: SearchSpace
     adjacency: np.ndarray | None = None
+
+
+class ParameterAndMethod:
+    """A method with the name of a parameter.
+
+    scikit-learn reads and writes parameters as attributes and calls methods by the
+    same names. Setting the attribute sets the parameter, which ``get_params`` gives;
+    getting it gives the method.
+
+    Parameters
+    ----------
+    method : callable
+        The method.
+    """
+
+    def __init__(self, method):
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, instance, owner=None):
+        return self.method.__get__(instance, owner)
+
+    def __set__(self, instance, value):
+        vars(instance)[self.name] = value
 
 
 class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
@@ -120,7 +148,8 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
-            The data: floats, or integers, booleans, strings or categories.
+            The data: floats, or integers, booleans, strings or categories. Rows
+            with missing cells are left out, with a warning.
         y : None
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -131,6 +160,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
+        self.__dict__.pop("adjacency_", None)  # not fitted until all is done
         context = self._init_callback_context(
             max_subtasks=self.n_chains, sequential_subtasks=False
         )
@@ -146,7 +176,8 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
     def _pose(self, X, sample_weight):
         """Fit the score and resolve the constraints; all input errors arise here."""
         _check_feature_names(self, X, reset=True)
-        score = self.score
+        X, sample_weight = self._complete_rows(X, sample_weight)
+        score = vars(self)["score"]
         if isinstance(score, str):
             if score == "auto":
                 score = "bde" if is_discrete(X, self._column_name) else "bge"
@@ -173,6 +204,28 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
                 weights = check_weights(sample_weight, len(data))
         return Problem(score, data, weights, names, constraints)
 
+    def _complete_rows(self, X, sample_weight):
+        """Leave out rows with missing cells, with a warning."""
+        if _num_samples(X) == 0:
+            return X, sample_weight  # the score's complaint
+        complete, column = complete_rows(X)
+        if complete.all():
+            return X, sample_weight
+        if not complete.any():
+            raise ValueError(
+                "Input X contains NaN or missing cells in every row, first in column "
+                f"{self._column_name(column)}: there is no complete row to learn from."
+            )
+        warnings.warn(
+            f"{np.sum(~complete)} of {len(complete)} rows of X have missing cells, "
+            f"first in column {self._column_name(column)}; they are left out.",
+            UserWarning,
+            stacklevel=4,
+        )
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, len(complete))[complete]
+        return _safe_indexing(X, np.flatnonzero(complete)), sample_weight
+
     def _column_name(self, column):
         names = getattr(self, "feature_names_in_", None)
         return repr(str(names[column])) if names is not None else str(column)
@@ -187,8 +240,12 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             sample_weight=problem.weights,
             constraints=problem.constraints,
         )
-        space = make_space(permitted, problem.constraints, extended=self.extra_parent)
-        return trim_space(space, problem.score, self.max_parents, problem.names)
+        plain = make_space(permitted, problem.constraints, extended=False)
+        plain = trim_space(plain, problem.score, self.max_parents, problem.names)
+        # after trimming: who falls out of a full space is then outside
+        return make_space(
+            plain.permitted, problem.constraints, extended=self.extra_parent
+        )
 
     def _find(self, problem, entropy):
         """The search space, and where chains start."""
@@ -280,6 +337,27 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
     # --------------------------------------------------------------- methods
 
+    def get_params(self, deep=True):
+        """Get parameters for this estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include those of the score and of other objects that are
+            estimators, as ``score__alpha_mu``.
+
+        Returns
+        -------
+        params : dict
+            Parameter names mapped to their values.
+        """
+        params = super().get_params(deep=deep)
+        score = params["score"] = vars(self)["score"]  # getattr gives the method
+        if deep and isinstance(score, BaseScore):
+            nested = score.get_params().items()
+            params.update((f"score__{name}", value) for name, value in nested)
+        return params
+
     def score_samples(self, X):
         """Log posterior predictive density of each row.
 
@@ -298,6 +376,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         X = self._check_new(X)
         return _predictive.log_density(self.score_, self.dag_samples_, X)
 
+    @ParameterAndMethod
     def score(self, X, y=None):
         """Mean log posterior predictive density of the rows.
 
@@ -412,6 +491,8 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
     def _check_new(self, X):
         check_is_fitted(self)
+        if not hasattr(X, "columns"):
+            check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
         return X
@@ -419,7 +500,12 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True  # in predict: an unobserved cell
         return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "adjacency_")
 
 
 class SamplerMixin:

@@ -44,8 +44,7 @@ class IterativeSearchStructure(OrderStructure):
     max_parents : int, default=14
         The largest permissible set (hard limit).
     soft_limit : int, default=12
-        The largest permissible set that forward selection may fill before the
-        first search.
+        The largest permissible set for anything but the best DAG's own parents.
     forbidden_edges, required_edges : array or list of pairs, default=None
         Edges that no DAG, or every DAG, has: an (n, n) array, or (parent, child)
         pairs of names or indices.

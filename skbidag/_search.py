@@ -284,12 +284,13 @@ def widen(permitted, adjacency, problem, size):
     return permitted
 
 
-def merge_graph(permitted, adjacency, merge, max_parents, forbidden):
+def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit, forbidden):
     """Let a DAG into a space.
 
-    Per node, the neighbors in the DAG's skeleton come in; if that is too many,
-    those the CPDAG permits as parents; then the DAG's own parents; if even these
-    do not fit, the node keeps what it had.
+    Per node, the neighbors in the DAG's skeleton come in; if that makes more than
+    `soft_limit`, those the CPDAG permits as parents; if these are too many as well,
+    the DAG's own parents, up to `hard_limit`; if even these do not fit, the node
+    keeps what it had.
 
     Parameters
     ----------
@@ -299,8 +300,8 @@ def merge_graph(permitted, adjacency, merge, max_parents, forbidden):
         The DAG.
     merge : {"skeleton", "cpdag", "dag"}
         What to begin with.
-    max_parents : int or ndarray of int
-        The largest set of each node.
+    soft_limit, hard_limit : int
+        The largest sets.
     forbidden : ndarray of bool, shape (n_features, n_features)
         Edges that do not come in: a DAG's edge may be forbidden the other way.
 
@@ -309,16 +310,16 @@ def merge_graph(permitted, adjacency, merge, max_parents, forbidden):
     permitted : ndarray of bool, shape (n_features, n_features)
         The larger space.
     """
-    choices = [adjacency]
+    choices = [(adjacency, hard_limit)]
     if merge != "dag":
-        choices.insert(0, to_cpdag(adjacency))
+        choices.insert(0, (to_cpdag(adjacency), soft_limit))
     if merge == "skeleton":
-        choices.insert(0, adjacency | adjacency.T)
+        choices.insert(0, (adjacency | adjacency.T, soft_limit))
     result = permitted.copy()
     waiting = np.ones(len(permitted), dtype=bool)
-    for graph in choices:
+    for graph, limit in choices:
         larger = permitted | (graph & ~forbidden)
-        fits = waiting & (larger.sum(axis=0) <= max_parents)
+        fits = waiting & (larger.sum(axis=0) <= limit)
         result[:, fits] = larger[:, fits]
         waiting &= ~fits
     return result
@@ -340,7 +341,9 @@ def expand(permitted, adjacency, problem, options):
         The DAG to go on from: the one given, or a better one.
     """
     limit, forbidden = options.max_parents, problem.constraints.forbidden
-    larger = merge_graph(permitted, adjacency, options.merge, limit, forbidden)
+    larger = merge_graph(
+        permitted, adjacency, options.merge, options.soft_limit, limit, forbidden
+    )
     larger = make_room(larger, adjacency, adjacency, problem, limit)
     if not np.array_equal(larger, permitted):
         return larger, adjacency
@@ -353,7 +356,7 @@ def expand(permitted, adjacency, problem, options):
     larger = make_room(larger, blankets, adjacency, problem, options.soft_limit)
     if options.thorough and np.array_equal(larger, permitted):
         pairs = paying_pairs(adjacency, problem)
-        larger = merge_graph(larger, pairs, "dag", limit, forbidden)
+        larger = merge_graph(larger, pairs, "dag", limit, limit, forbidden)
     if options.thorough and np.array_equal(larger, permitted):
         larger = widen(larger, adjacency, problem, options.wide_limit)
     return larger, adjacency
@@ -485,7 +488,8 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         began = time.perf_counter()
         space = make_space(permitted, problem.constraints, extended=options.extended)
         tables = build_tables(
-            problem.score, space, sums=options.threshold is not None, maxima=True,
+            problem.score, space, scores=options.threshold is not None,
+            sums=options.threshold is not None, maxima=True,
             previous=tables, n_jobs=options.n_jobs,
             memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
@@ -507,7 +511,7 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
                     tables, order, stream, options.n_iter, options.threshold
                 )
                 larger = merge_graph(
-                    larger, probable, "dag", options.max_parents,
+                    larger, probable, "dag", options.max_parents, options.max_parents,
                     problem.constraints.forbidden,
                 )  # fmt: skip
         history.append(
@@ -551,8 +555,8 @@ def search_structure(problem, start, options, entropy, n_restarts, n_jobs):
     permitted = best.space.permitted
     for other in results[1:]:
         permitted = merge_graph(
-            permitted, other.adjacency, options.merge, options.max_parents,
-            problem.constraints.forbidden,
+            permitted, other.adjacency, options.merge, options.soft_limit,
+            options.max_parents, problem.constraints.forbidden,
         )  # fmt: skip
     return iterate_space(
         problem, permitted, options, entropy, n_restarts, best.adjacency

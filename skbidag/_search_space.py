@@ -11,6 +11,8 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import has_fit_parameter
 
 from skbidag.graphs import is_dag
 
@@ -292,7 +294,7 @@ def permitted_edges(search_space, X, *, pc, names=None, sample_weight=None,
                 .search_space_
             )
         if search_space == "glasso":
-            return glasso_edges(X)
+            return glasso_edges(repeat_rows(X, sample_weight, "search_space='glasso'"))
         raise ValueError(
             f"search_space must be 'pc', 'glasso', 'iterative', 'full', an array, a "
             f"callable, an estimator or a list of these; got {search_space!r}."
@@ -302,7 +304,7 @@ def permitted_edges(search_space, X, *, pc, names=None, sample_weight=None,
     elif hasattr(search_space, "fit"):
         edges = edges_of_estimator(search_space, X, sample_weight)
     elif callable(search_space):
-        edges = search_space(X)
+        edges = search_space(repeat_rows(X, sample_weight, "A search_space callable"))
     else:
         edges = search_space
     permitted = resolve_edges(np.asarray(edges), n, names, "search_space")
@@ -318,13 +320,26 @@ def is_union(search_space):
     )
 
 
+def repeat_rows(X, sample_weight, who):
+    """Give rows as often as they count, for what takes no weights."""
+    if sample_weight is None:
+        return X
+    counts = np.asarray(sample_weight)
+    if (counts != np.floor(counts)).any():
+        raise ValueError(
+            f"{who} takes no weights, and rows can be repeated only if sample_weight "
+            "holds whole numbers."
+        )
+    return np.repeat(X, counts.astype(np.intp), axis=0)
+
+
 def edges_of_estimator(estimator, X, sample_weight):
     """Fit a clone, and read a graph off what it learned."""
     fitted = clone(estimator)
-    if sample_weight is None:
-        fitted.fit(X)
-    else:
+    if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
         fitted.fit(X, sample_weight=sample_weight)
+    else:
+        fitted.fit(repeat_rows(X, sample_weight, type(estimator).__name__))
     if hasattr(fitted, "search_space_"):
         return fitted.search_space_
     if hasattr(fitted, "precision_"):
@@ -348,7 +363,11 @@ def glasso_edges(X):
     scaled = (X[:, varying] - X[:, varying].mean(axis=0)) / spread[varying]
     permitted = np.zeros((X.shape[1], X.shape[1]), dtype=bool)
     if varying.sum() > 1:
-        precision = GraphicalLassoCV().fit(scaled).precision_
+        with warnings.catch_warnings():
+            # small penalties may not converge; they score -inf and are not chosen
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "invalid value", RuntimeWarning)
+            precision = GraphicalLassoCV().fit(scaled).precision_
         permitted[np.ix_(varying, varying)] = precision != 0
     np.fill_diagonal(permitted, False)
     return permitted

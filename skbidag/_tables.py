@@ -47,8 +47,9 @@ class NodeTable:
         Mask of the candidates that every parent set contains.
     base_column : int
         The column of the subsets without an outsider.
-    scores : ndarray of shape (2**K, width)
-        Log score of each parent set, -inf where there is none.
+    scores : ndarray of shape (2**K, width) or None
+        Log score of each parent set, -inf where there is none. None where only
+        maxima are kept.
     """
 
     node: int
@@ -56,7 +57,7 @@ class NodeTable:
     outsiders: np.ndarray
     required: int
     base_column: int
-    scores: np.ndarray
+    scores: np.ndarray | None
     log_sums: np.ndarray | None = field(default=None, repr=False)
     ratios: np.ndarray | None = field(default=None, repr=False)
     maxima: np.ndarray | None = field(default=None, repr=False)
@@ -65,6 +66,11 @@ class NodeTable:
     def n_candidates(self):
         """Number of permissible parents, K."""
         return len(self.candidates)
+
+    @property
+    def width(self):
+        """Number of columns."""
+        return (self.scores if self.maxima is None else self.maxima).shape[1]
 
     @property
     def n_bytes(self):
@@ -80,12 +86,17 @@ class NodeTable:
             subset_sums(self.scores, self.base_column, ratios, log_sums)
             self.ratios, self.log_sums = ratios, log_sums
 
-    def add_maxima(self):
-        """Build the maxima over subsets, unless they are there."""
+    def add_maxima(self, keep_scores=True):
+        """Build the maxima over subsets, unless they are there.
+
+        A search needs nothing else: without the scores it takes half the memory,
+        and half of its time is spent on touching fresh memory.
+        """
         if self.maxima is None:
-            maxima = self.scores.copy()
-            subset_maxima(maxima)
-            self.maxima = maxima
+            self.maxima = self.scores.copy() if keep_scores else self.scores
+            subset_maxima(self.maxima)
+        if not keep_scores:
+            self.scores = None
 
     def log_sum(self, mask, column=None):
         """Log of the summed scores of all subsets of `mask`, plus an outsider.
@@ -152,15 +163,23 @@ class NodeTable:
         log_score : float
             Their score.
         """
-        subsets = np.arange(len(self.scores))
-        subsets = subsets[subsets & ~mask == 0]
         columns = np.append(self.base_column, np.asarray(columns, dtype=np.intp))
-        block = self.scores[np.ix_(subsets, columns)]
-        row, column = np.unravel_index(np.argmax(block), block.shape)
-        return (
-            self.parents_of(subsets[row], columns[column]),
-            float(block[row, column]),
-        )
+        if self.maxima is None:
+            subsets = np.arange(len(self.scores))
+            subsets = subsets[subsets & ~mask == 0]
+            block = self.scores[np.ix_(subsets, columns)]
+            row, column = np.unravel_index(np.argmax(block), block.shape)
+            best, column = subsets[row], columns[column]
+            return self.parents_of(best, column), float(block.max())
+        column = columns[np.argmax(self.maxima[mask, columns])]
+        value = self.maxima[mask, column]
+        # The best set has the maximum that every set above it has: leave out
+        # candidates as long as the maximum stays.
+        for k in range(self.n_candidates):
+            bit = 1 << k
+            if mask & bit and self.maxima[mask ^ bit, column] == value:
+                mask ^= bit
+        return self.parents_of(mask, column), float(value)
 
     def parents_of(self, mask, column):
         """Variables in a subset, and the outsider of a column, sorted."""
@@ -245,8 +264,8 @@ def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0):
 
 
 def build_tables(
-    score, space, *, sums=False, maxima=False, previous=None, n_jobs=None,
-    memory_limit=None, names=None,
+    score, space, *, scores=True, sums=False, maxima=False, previous=None,
+    n_jobs=None, memory_limit=None, names=None,
 ):  # fmt: skip
     """Build the tables of all nodes.
 
@@ -256,8 +275,10 @@ def build_tables(
         A fitted score.
     space : SearchSpace
         Which parents each node may have.
+    scores : bool, default=True
+        Whether to keep the scores beside the maxima.
     sums, maxima : bool, default=False
-        Which tables to build beside the scores.
+        Which tables to build from the scores.
     previous : list of NodeTable, default=None
         Tables of an earlier space with the same score. Nodes whose parents may
         still be the same keep theirs.
@@ -276,7 +297,7 @@ def build_tables(
     kept = {t.node: t for t in previous or () if is_current(t, space)}
     held = np.zeros(space.n_features)
     held[list(kept)] = [table.n_bytes for table in kept.values()]
-    check_memory(space, memory_limit, names, 1 + sums + maxima, held)
+    check_memory(space, memory_limit, names, scores + sums + maxima, held)
 
     def build(node):
         table = kept.get(node)
@@ -285,7 +306,7 @@ def build_tables(
         if sums:
             table.add_sums()
         if maxima:
-            table.add_maxima()
+            table.add_maxima(keep_scores=scores)
         return table
 
     return run_threads(build, range(space.n_features), n_jobs)
@@ -297,7 +318,7 @@ def is_current(table, space):
         np.array_equal(table.candidates, space.candidates(table.node))
         and np.array_equal(table.outsiders, space.outsiders(table.node))
         and table.required == space.required_mask(table.node)
-        and (table.scores.shape[1] > 1) == space.extended
+        and (table.width > 1) == space.extended
     )
 
 

@@ -90,6 +90,7 @@ cdef class OrderChain:
         Py_ssize_t[::1] best_order_
         readonly double best_log_score
         double current
+        Py_ssize_t n_steps
         # what a proposal would change, by position (or slot)
         int64_t[::1] new_mask
         double[::1] new_score
@@ -130,6 +131,7 @@ cdef class OrderChain:
         self.proposed = np.zeros(3, dtype=np.int64)
         self.accepted = np.zeros(3, dtype=np.int64)
         self.best_log_score = -INFINITY
+        self.n_steps = 0
         self.set_order(order)
 
     # ------------------------------------------------------------------ state
@@ -168,8 +170,7 @@ cdef class OrderChain:
     @property
     def log_score(self):
         """The log score of the present order."""
-        self.refresh()
-        return self.current
+        return self.total()
 
     @property
     def proposed_moves(self):
@@ -198,11 +199,12 @@ cdef class OrderChain:
     def restore(self, state):
         """Go on from a state that ``__getstate__`` gave."""
         self.set_order(state["order"])
-        self.best_order_[:] = state["best_order"]
+        self.best_order_ = np.array(state["best_order"], dtype=np.intp)
         self.best_log_score = state["best_log_score"]
         self.scan_node = state["scan_node"]
-        self.proposed[:] = state["proposed"]
-        self.accepted[:] = state["accepted"]
+        self.proposed = np.array(state["proposed"], dtype=np.int64)
+        self.accepted = np.array(state["accepted"], dtype=np.int64)
+        self.n_steps = state["proposed"].sum()
         self.bit_generator.state = state["bit_generator"]
 
     # ---------------------------------------------------------------- lookups
@@ -289,16 +291,28 @@ cdef class OrderChain:
         cdef signed char bit = self.views.bits[node * self.n + parent]
         return mask & ~(<int64_t> 1 << bit) if bit >= 0 else mask
 
-    cdef void refresh(self) noexcept nogil:
-        """Add up the order's score anew."""
+    cdef double total(self) noexcept nogil:
+        """The order's score, added up anew."""
         cdef Py_ssize_t i
-        self.current = 0.0
+        cdef double total = 0.0
         for i in range(self.n):
-            self.current += self.score[i]
+            total += self.score[i]
+        return total
+
+    cdef void refresh(self) noexcept nogil:
+        """Rid the running total of its rounding errors."""
+        self.current = self.total()
+
+    cdef inline double least_gain(self, double log_score) noexcept nogil:
+        """More than rounding, or two orders of one DAG could take turns."""
+        return 1e-9 * (1.0 + fabs(log_score))
 
     cdef inline void inspect(self, double log_score) noexcept nogil:
         """Keep the present order if none was better."""
-        if log_score > self.best_log_score:
+        # the first of equals here, too
+        if self.best_log_score == -INFINITY or (
+            log_score > self.best_log_score + self.least_gain(self.best_log_score)
+        ):
             self.best_log_score = log_score
             self.best_order_[:] = self.order_
 
@@ -354,9 +368,10 @@ cdef class OrderChain:
         self.current += change
 
     cdef inline bint accepts(self, double change) noexcept nogil:
-        if change >= 0:
-            return True
-        return uniform(self.bitgen) < skb_exp(self.power * change)
+        # One number however the change comes out: score equivalence makes many
+        # changes zero to rounding, whose sign must not shift the stream.
+        cdef double u = uniform(self.bitgen)
+        return change >= 0 or u < skb_exp(self.power * change)
 
     cdef bint try_swap(self, Py_ssize_t p, Py_ssize_t q) noexcept nogil:
         cdef double change = self.propose_swap(p, q)
@@ -518,14 +533,15 @@ cdef class OrderChain:
 
     def run(self, Py_ssize_t n_steps):
         """Make `n_steps` steps without holding the GIL."""
-        cdef Py_ssize_t t
+        cdef Py_ssize_t _
         if self.n < 2:
             return  # one order only: every step stays on it
         with nogil:
-            self.refresh()
-            for t in range(n_steps):
+            for _ in range(n_steps):
                 self.step()
-                if t & 1023 == 1023:
+                # at fixed steps of the chain, not of the block
+                self.n_steps += 1
+                if self.n_steps & 1023 == 0:
                     self.refresh()
 
     def climb(self):
@@ -546,12 +562,11 @@ cdef class OrderChain:
             while since_change < self.n:
                 self.propose_relocation(node)
                 best = <Py_ssize_t> self.place[node]
-                # more than rounding, or two orders of one DAG could take turns
-                least = 1e-9 * (1.0 + fabs(self.slot_total[best]))
+                least = self.least_gain(self.slot_total[best])
+                # the first of equals, which must not be up to rounding
                 for s in range(self.n):
                     if self.slot_total[s] > self.slot_total[best] + least:
                         best = s
-                        least = 0.0
                 since_change += 1
                 if best != <Py_ssize_t> self.place[node]:
                     self.apply_relocation(node, best)
@@ -572,7 +587,7 @@ cdef class OrderChain:
             while since_change < self.n - 1:
                 change = self.propose_swap(p, p + 1)
                 since_change += 1
-                if change > 1e-9 * (1.0 + fabs(self.current)):
+                if change > self.least_gain(self.current):
                     self.apply_swap(p, p + 1, change)
                     since_change = 0
                 p = (p + 1) % (self.n - 1)
@@ -582,11 +597,11 @@ cdef class OrderChain:
 
     def kick(self, Py_ssize_t n_moves):
         """Put `n_moves` random nodes at random places, required edges permitting."""
-        cdef Py_ssize_t t, node, slot
+        cdef Py_ssize_t _, node, slot
         if self.n < 2:
             return
         with nogil:
-            for t in range(n_moves):
+            for _ in range(n_moves):
                 node = below(self.bitgen, self.n)
                 slot = below(self.bitgen, self.n)
                 self.propose_relocation(node)
@@ -637,6 +652,7 @@ cdef class OrderChain:
             int64_t mask = self.mask[node], subset, chosen
             const double *row
             double limit = self.place[node], rest, log_sum, score, top
+            double share, largest = -INFINITY
             bint in_logs
         log_sum = view.log_sums[mask]
         if width > 1:
@@ -649,7 +665,12 @@ cdef class OrderChain:
                 rest *= skb_sum_from(row, &self.place[0], limit, width)
             for j in range(width):
                 if self.place[j] >= limit:
-                    rest -= skb_exp(row[j] - top) if in_logs else row[j]
+                    share = skb_exp(row[j] - top) if in_logs else row[j]
+                    rest -= share
+                    if share > largest:
+                        # where rounding leaves something of `rest`, take the best
+                        largest = share
+                        column = j
                     if rest < 0:
                         column = j
                         break
@@ -663,8 +684,7 @@ cdef class OrderChain:
             score = view.scores[subset * width + column]
             rest -= skb_exp(score - log_sum)
             if score > top:
-                # where rounding leaves something of `rest`, take the best set
-                top = score
+                top = score  # for what rounding leaves, again
                 chosen = subset
             if rest < 0:
                 chosen = subset

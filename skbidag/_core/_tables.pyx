@@ -23,7 +23,7 @@ cdef class TableViews:
         cdef Py_ssize_t i, k
         cdef const Py_ssize_t[::1] candidates
         self.n_nodes = len(tables)
-        self.width = tables[0].scores.shape[1]
+        self.width = tables[0].width
         self.arrays = []
         self.nodes = <NodeView *> calloc(self.n_nodes, sizeof(NodeView))
         self.bits = <signed char *> malloc(self.n_nodes * self.n_nodes)

@@ -87,6 +87,26 @@ def is_discrete(X, name_of=str):
     return not any(is_float)
 
 
+def complete_rows(X):
+    """Tell which rows have a value in every cell.
+
+    Parameters
+    ----------
+    X : {array-like, dataframe} of shape (n_samples, n_features)
+        The data.
+
+    Returns
+    -------
+    complete : ndarray of bool of shape (n_samples,)
+        False for rows with a missing cell.
+    column : int or None
+        The first column that has one.
+    """
+    missing = [_missing(values) for values in columns_of(X)[0]]
+    column = next((k for k, cells in enumerate(missing) if cells.any()), None)
+    return ~np.logical_or.reduce(missing), column
+
+
 def learn_levels(values, name):
     """Sorted distinct values of a column.
 

@@ -44,7 +44,7 @@ class BDe(DiscreteScore):
         ``log_prior_odds_[i, j]`` is added to the score whenever i is a parent of j.
     n_features_in_ : int
         Number of variables seen during ``fit``.
-    feature_names_in_ : ndarray of str of shape (n_features_in_,)
+    feature_names_in_ : ndarray of str of shape (n_features,)
         Their names, if the data have string column names.
 
     See Also

@@ -1,0 +1,29 @@
+"""The code blocks of the documentation run, page by page."""
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def python_blocks(text):
+    """Code of the ``.. code-block:: python`` directives, in order."""
+    blocks = re.findall(
+        r"^\.\. code-block:: python\n\n((?:[ ]{3}.*\n|\n)+)", text, flags=re.M
+    )
+    return [textwrap.dedent(block) for block in blocks]
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the docs are not beside the tests")
+@pytest.mark.parametrize("page", ["adding_a_score", "getting_started"])
+def test_code_blocks_run(page):
+    text = (DOCS / f"{page}.rst").read_text(encoding="utf-8")
+    blocks = python_blocks(text)
+    assert len(blocks) == text.count("code-block:: python") > 1
+    # one namespace: a page is read from top to bottom
+    namespace = {"__name__": page}
+    for block in blocks:
+        exec(compile(block, f"{page}.rst", "exec"), namespace)
