@@ -182,6 +182,8 @@ def test_reaches_the_generating_dag_where_pc_starts_elsewhere():
 
 # more variables than max_parents: the space does not hold everything
 SMALL = {"max_parents": 5, "soft_limit": 3}
+# PC may start with larger sets than these tests allow
+trims = pytest.mark.filterwarnings("ignore:.*strongest are kept:UserWarning")
 
 
 @pytest.fixture(scope="module")
@@ -229,9 +231,9 @@ def test_discrete_data_that_do_not_fit_whole(merge):
     assert_sound(found)
 
 
-@pytest.mark.filterwarnings("ignore:Node .* permissible parents:UserWarning")
+@trims
 def test_user_score_searches():
-    class CountingScore(BGe):
+    class PlainScore(BGe):
         """BGe as somebody writes a score of their own: without compiled parts."""
 
         entry_seconds = BaseScore.entry_seconds
@@ -242,11 +244,12 @@ def test_user_score_searches():
 
     X = gaussian(60, 7, 0)
     options = {"max_parents": 3, "soft_limit": 3, "max_expansions": 2}
-    found = search(X, CountingScore(), **options)
+    found = search(X, PlainScore(), **options)
     assert_sound(found)
     assert_allclose(found.log_score_, search(X, BGe(), **options).log_score_)
 
 
+@trims
 @pytest.mark.parametrize("extra_parent", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_best_ever_seen_is_returned(seed, extra_parent):
@@ -360,6 +363,7 @@ def test_expansions_table(data):
     assert table["largest_set"][-1] == found.search_space_.sum(axis=0).max()
 
 
+@trims
 @pytest.mark.parametrize("max_parents", [0, 1, 4])
 def test_max_parents(max_parents):
     found = search(gaussian(100, 20, 0), max_parents=max_parents)
@@ -386,7 +390,7 @@ def test_search_space_must_be_one_that_a_search_can_start_from(data):
 def test_sampling_on_the_final_space(data):
     found = search(data, n_draws=60, n_iter=20_000, n_chains=2, **SMALL)
     assert len(found.dag_samples_) == 120
-    alone = search(data, **SMALL)
+    alone = search(data, n_iter=20_000, **SMALL)
     assert found.log_score_ >= alone.log_score_ - 1e-8
     assert_array_equal(found.search_space_, alone.search_space_)
 
@@ -419,15 +423,14 @@ def test_merge_graph_between_cpdag_and_dag():
     assert_array_equal(merged, chain | chain.T)
     merged = merge_graph(nothing, chain, "cpdag", 1, 1, nothing)
     assert_array_equal(merged, graph(4, (0, 1), (1, 2), (1, 0)))
-    merged = merge_graph(nothing, chain, "dag", 2, 2, nothing)
+    merged = merge_graph(nothing, chain, "dag", 0, 2, nothing)
     assert_array_equal(merged, chain)
-    # per-node limits, and a direction that is forbidden
-    merged = merge_graph(
-        nothing, chain, "cpdag", np.array([1, 2, 0, 0]), np.array([1, 2, 0, 0]), nothing
-    )
-    assert_array_equal(merged, graph(4, (0, 1), (2, 1), (1, 0)))
-    merged = merge_graph(nothing, chain, "skeleton", 2, 2, graph(4, (1, 0)))
-    assert_array_equal(merged, graph(4, (0, 1), (1, 2), (2, 1)))
+    # only the DAG's own parents may go beyond the soft limit
+    merged = merge_graph(nothing, chain, "skeleton", 0, 1, nothing)
+    assert_array_equal(merged, chain)
+    # a direction that is forbidden stays out and takes no room
+    merged = merge_graph(nothing, chain, "skeleton", 1, 1, graph(4, (2, 1)))
+    assert_array_equal(merged, graph(4, (0, 1), (1, 2), (1, 0)))
 
 
 def test_make_room_keeps_the_strongest():
@@ -448,42 +451,36 @@ def test_make_room_keeps_the_strongest():
     assert_array_equal(make_room(had, had, dag, problem, 1), had)
 
 
-def cancelling_data(n_samples=300):
-    """The effects of 0 and 1 on 2 cancel unless both are known."""
+def cancelling_problem(**constraints):
+    """Effects of 0 and 1 on 2 that cancel: neither alone explains anything."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_samples, 6))
-    X[:, 1] = X[:, 0] + 0.05 * X[:, 1]
-    X[:, 2] = 4 * (X[:, 0] - X[:, 1]) + X[:, 2]
-    X[:, 0], X[:, 1] = X[:, 0] + 0.0, X[:, 1]
-    return X
+    X = rng.normal(size=(500, 6))
+    X[:, 1] = X[:, 0] + 0.3 * X[:, 1]
+    X[:, 2] += 5 * (X[:, 0] - X[:, 1])
+    # what is left of an effect alone is not worth this penalty
+    return pose(X, BGe(edge_penalty=1e20), **constraints)
 
 
 def test_paying_pairs_finds_parents_that_pay_only_together():
-    X = cancelling_data(3000)
-    # a penalty that no single parent of node 2 is worth
-    problem = pose(X, BGe(edge_penalty=1e9))
-    empty = np.zeros((6, 6), dtype=bool)
+    problem = cancelling_problem()
     score = problem.score
+    empty = np.zeros((6, 6), dtype=bool)
     alone = score.local_score(2, [])
     assert score.addition_scores(2, []).max() < alone
     assert score.local_score(2, [0, 1]) > alone
     pairs = paying_pairs(empty, problem)
     assert_array_equal(np.flatnonzero(pairs[:, 2]), [0, 1])
     # a descendant or a forbidden one is not half of a pair
-    assert not paying_pairs(graph(6, (2, 0)), problem)[0, 2]
-    assert not paying_pairs(empty, pose(X, BGe(edge_penalty=1e9),
-                            forbidden_edges=[(1, 2)]))[:, 2].any()  # fmt: skip
+    assert not paying_pairs(graph(6, (2, 0)), problem)[:, 2].any()
+    banned = cancelling_problem(forbidden_edges=[(1, 2)])
+    assert not paying_pairs(empty, banned)[:, 2].any()
     # what a pair adds is beside the parents there are
-    dag = graph(6, (0, 2), (1, 2))
-    assert not paying_pairs(dag, problem)[:, 2].any()
+    assert not paying_pairs(graph(6, (0, 2), (1, 2)), problem)[:, 2].any()
 
 
-def test_paying_pairs_goes_on_after_a_node_that_has_no_room():
-    problem = pose(cancelling_data(3000), BGe(edge_penalty=1e9))
-    dag = graph(6, *((i, 0) for i in (1, 3, 4, 5)))
-    dag[1, 0] = False
-    dag[5, 0] = True
-    dag = graph(6, (3, 0), (4, 0), (5, 0), (1, 0))
+def test_paying_pairs_goes_on_after_a_node_without_room():
+    problem = cancelling_problem()
+    dag = graph(6, (1, 0), (3, 0), (4, 0), (5, 0))
     assert problem.score.pair_scores(0, [1, 3, 4, 5]) is None
     assert_array_equal(np.flatnonzero(paying_pairs(dag, problem)[:, 2]), [0, 1])
 
@@ -528,15 +525,20 @@ def test_reverse_edges_never_makes_it_worse(seed, kind):
 
 
 def test_reverse_edges_takes_over_parents():
-    """Turning x -> y pays only if y takes the parents that x had for its sake."""
+    """Turning 3 -> 0 pays only if 3 takes over 1 and 2, which 0 had for its sake."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500, 4))
     X[:, 3] = X[:, :3].sum(axis=1) + 0.5 * X[:, 3]
-    # 3 is the child of all; this DAG has it as the parent of 0 instead
-    wrong = graph(4, (3, 0), (1, 0), (2, 0))
+    right, wrong = graph(4, (0, 3), (1, 3), (2, 3)), graph(4, (3, 0), (1, 0), (2, 0))
     problem = pose(X)
-    right = reverse_edges(wrong, problem, 3)
-    assert_array_equal(right, graph(4, (0, 3), (1, 3), (2, 3)))
+    score = problem.score
+    turned = graph(4, (0, 3), (1, 0), (2, 0))
+    assert score.dag_score(turned) < score.dag_score(wrong)
+    better = reverse_edges(wrong, problem, 3)
+    assert score.dag_score(better) > score.dag_score(wrong)
+    assert score.dag_score(reverse_edges(right, problem, 3)) >= score.dag_score(right)
+    one = pose(X, required_edges=[(1, 3), (2, 3)])
+    assert_array_equal(reverse_edges(graph(4, (3, 0), (1, 3), (2, 3)), one, 3), right)
 
 
 def test_widen_fills_up_with_the_strongest():
