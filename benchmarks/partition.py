@@ -155,9 +155,10 @@ def main():
                 print(f"  target {TARGETS[n]:,}: {'ok' if met else 'MISSED'}")
             mixtures = [default_moves(n)]
             if arguments.tuning:
-                mixtures = [
-                    (n, n, n, r, v) for r, v in [(1, 1), (4, 4), (20, 4), (20, 20)]
-                ]
+                mixtures += [
+                    (2 * n, 2 * n, n, 12, 0), (2 * n, 2 * n, n, 12, 12),
+                    (2 * n, 2 * n, 0, 12, 1), (2 * n, 2 * n, n, n, 1),
+                ]  # fmt: skip
             compare_mixing(
                 n, tables, search.adjacency_, arguments.draws, arguments.thin, mixtures
             )

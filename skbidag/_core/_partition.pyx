@@ -121,8 +121,8 @@ cdef class PartitionChain:
         double split_below
         double relocation_below
         # state: the nodes by blocks; where each of the blocks starts, then n; the
-        # place of each node in `order`; and its block, with -1 in the padding. Lookups go
-        # by `place`: `block` or, to reverse an edge, `free`
+        # place of each node in `order`; and its block, with -1 in the padding.
+        # Lookups go by `place`: `block` or, to reverse an edge, `free`
         Py_ssize_t n_blocks
         Py_ssize_t[::1] order
         Py_ssize_t[::1] start
