@@ -429,8 +429,9 @@ def test_merge_graph_between_cpdag_and_dag():
     merged = merge_graph(nothing, chain, "skeleton", 0, 1, nothing)
     assert_array_equal(merged, chain)
     # a direction that is forbidden stays out and takes no room
-    merged = merge_graph(nothing, chain, "skeleton", 1, 1, graph(4, (2, 1)))
-    assert_array_equal(merged, graph(4, (0, 1), (1, 2), (1, 0)))
+    fork = graph(4, (0, 1), (1, 2), (1, 3))
+    merged = merge_graph(nothing, fork, "skeleton", 2, 2, graph(4, (3, 1)))
+    assert_array_equal(merged, (fork | fork.T) & ~graph(4, (3, 1)))
 
 
 def test_make_room_keeps_the_strongest():
