@@ -32,7 +32,7 @@ class PartitionChainMaker:
 
 def default_moves(n):
     """Weights of the moves: the expensive ones in the order of 1 in n."""
-    return (2 * n, 2 * n, n, 12, 1)
+    return (4 * n, 4 * n, 2 * n, 16, 1)
 
 
 def partition_of_dag(adjacency):
@@ -118,7 +118,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     move_probabilities : "auto" or sequence of 5 floats, default="auto"
         How often two nodes of different blocks are swapped, two nodes of adjacent
         blocks are swapped, a block is split or two are joined, a node is relocated,
-        and an edge is reversed. "auto" is in proportion to (2 n, 2 n, n, 12, 1).
+        and an edge is reversed. "auto" is in proportion to (4 n, 4 n, 2 n, 16, 1).
     memory_limit : float, default=None
         Bytes the tables may take. None is a share of what is free.
     n_jobs : int, default=None
