@@ -8,7 +8,13 @@ from skbidag._base import Found
 from skbidag._chains import auto_n_iter
 from skbidag._order import OrderStructure
 from skbidag._posterior import DAGSamples
-from skbidag._search import ENGINES, SearchOptions, search_structure, wide_limit
+from skbidag._search import (
+    ENGINES,
+    SearchOptions,
+    fits_whole,
+    search_structure,
+    wide_limit,
+)
 from skbidag._sklearn import Interval, StrOptions
 from skbidag.graphs import to_cpdag
 
@@ -22,8 +28,9 @@ class IterativeSearchStructure(OrderStructure):
     final space DAGs are sampled by order MCMC, for edge probabilities.
 
     Where every node may have all others as parents within `max_parents` (up to 15
-    variables by default) the space is everything from the start: every DAG is then
-    in reach, and that takes less time than PC's tests and the expansions.
+    variables by default), a `search_space` given by name is everything from the
+    start: every DAG is then in reach, and that takes less time than PC's tests and
+    the expansions.
 
     Parameters
     ----------
@@ -250,12 +257,22 @@ class IterativeSearchStructure(OrderStructure):
         )
         return search_structure(
             problem,
-            lambda: self._start_space(problem, self.search_space).permitted,
+            self._first_space(problem),
             options,
             entropy,
             self.n_restarts,
             self.n_jobs,
         )
+
+    def _first_space(self, problem):
+        """Everything, where that fits and the user asks for no space in particular."""
+        if (
+            self.extra_parent
+            and isinstance(self.search_space, str)
+            and fits_whole(problem.constraints, self.max_parents)
+        ):
+            return ~problem.constraints.forbidden
+        return self._start_space(problem, self.search_space).permitted
 
     def _sampling_steps(self, problem):
         return auto_n_iter(problem.n_features, 5.0)

@@ -533,17 +533,15 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
     )
 
 
-def search_structure(problem, start, options, entropy, n_restarts, n_jobs):
-    """Search from several starts, on the space that `start()` gives; the best result.
+def search_structure(problem, permitted, options, entropy, n_restarts, n_jobs):
+    """Search from several starts, and then where their best DAGs meet.
 
-    With few variables the space is everything: then every DAG is in reach, and the
-    tables take less time than PC's tests and the expansions they save.
+    The restarts are quick; what they found comes into one space, on which the last
+    search is thorough.
     """
-    if fits_whole(problem.constraints, options.max_parents):
-        permitted = ~problem.constraints.forbidden
-    else:
-        permitted = add_selected_parents(start(), problem, options.soft_limit)
-    if fits_whole(problem.constraints, options.max_parents) or n_restarts == 1:
+    if options.extended:
+        permitted = add_selected_parents(permitted, problem, options.soft_limit)
+    if n_restarts == 1:
         return iterate_space(problem, permitted, options, entropy)
     quick = replace(options, thorough=False)
     jobs = [
