@@ -7,7 +7,7 @@ where the search space comes from if not from ``search_space`` alone.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -18,7 +18,13 @@ from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag import _predictive, graphs
-from skbidag._chains import auto_n_iter, entropy_of, make_schedule, run_chains
+from skbidag._chains import (
+    Schedule,
+    auto_n_iter,
+    entropy_of,
+    make_schedule,
+    run_chains,
+)
 from skbidag._observer import ChainObserver
 from skbidag._posterior import (
     DAGSamples,
@@ -82,6 +88,17 @@ class Found:
     adjacency: np.ndarray | None = None
 
 
+@dataclass(frozen=True)
+class Progress:
+    """What a fit with ``warm_start`` goes on from: the space, and the chains."""
+
+    found: Found
+    entropy: tuple
+    thin: int = 1
+    n_iter: int = 0
+    states: list | None = None
+
+
 class ParameterAndMethod:
     """A method with the name of a parameter.
 
@@ -136,6 +153,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "warm_start": ["boolean"],
     }
 
     # ------------------------------------------------------------------- fit
@@ -160,16 +178,24 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
+        progress = self._progress_to_go_on_from()
         self.__dict__.pop("adjacency_", None)  # not fitted until all is done
         context = self._init_callback_context(
             max_subtasks=self.n_chains, sequential_subtasks=False
         )
         context.call_on_fit_task_begin(estimator=self, X=X)
         problem = self._pose(X, sample_weight)
-        entropy = entropy_of(check_random_state(self.random_state))
-        found = self._find(problem, entropy)
+        if progress is None:
+            entropy = entropy_of(check_random_state(self.random_state))
+            progress = Progress(self._find(problem, entropy), entropy)
+        elif progress.found.space.n_features != problem.n_features:
+            raise ValueError(
+                f"warm_start=True goes on with the same variables: X has "
+                f"{problem.n_features}, the last fit had "
+                f"{progress.found.space.n_features}."
+            )
         self.score_ = problem.score
-        self._sample(problem, found, entropy, context)
+        self._sample(problem, progress, context)
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
 
@@ -256,11 +282,39 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             return auto_n_iter(problem.n_features, 5.0)
         return self.n_iter
 
-    def _sample(self, problem, found, entropy, context):
+    def _progress_to_go_on_from(self):
+        """Where the last fit's chains stand, if this fit is to go on with them."""
+        if not (self.warm_start and hasattr(self, "adjacency_")):
+            return None
+        progress = getattr(self, "_progress", None)
+        if progress is None:
+            return None
+        if len(progress.states) != self.n_chains:
+            raise ValueError(
+                f"n_chains={self.n_chains} must stay {len(progress.states)} with "
+                "warm_start=True."
+            )
+        made = self.log_score_trace_.shape[1]
+        if self.n_draws < made:
+            raise ValueError(
+                f"n_draws={self.n_draws} must be at least the {made} draws that were "
+                "made before, with warm_start=True."
+            )
+        return progress
+
+    def _schedule(self, problem, progress):
+        """A first burn-in and draws, or the draws that are missing."""
+        if progress.states is None:
+            return make_schedule(
+                self._sampling_steps(problem), self.burn_in, self.n_draws
+            )
+        missing = self.n_draws - self.log_score_trace_.shape[1]
+        return Schedule(0, progress.thin, missing)
+
+    def _sample(self, problem, progress, context):
         """Run the chains and keep what they give."""
-        schedule = make_schedule(
-            self._sampling_steps(problem), self.burn_in, self.n_draws
-        )
+        found = progress.found
+        schedule = self._schedule(problem, progress)
         tables = build_tables(
             problem.score,
             found.space,
@@ -272,17 +326,30 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         observer = ChainObserver(self)
         observer.open_chains(context)
         runs = run_chains(
-            self._chain_maker(problem, found, entropy),
+            self._chain_maker(problem, found, progress.entropy),
             tables,
             schedule,
             self.n_chains,
+            states=progress.states,
             observer=observer,
             n_jobs=self.n_jobs,
         )
         observer.close_chains()
-        self._keep(found, tables, schedule, runs)
+        self.n_iter_ = schedule.n_iter
+        if progress.states is not None:
+            self.n_iter_ += progress.n_iter
+            for k, run in enumerate(runs):
+                run.packed = np.concatenate([self.dag_samples_.packed[k], run.packed])
+                run.log_scores = np.append(self.log_score_trace_[k], run.log_scores)
+        self._progress = replace(
+            progress,
+            thin=schedule.thin,
+            n_iter=self.n_iter_,
+            states=[run.state for run in runs],
+        )
+        self._keep(found, tables, runs)
 
-    def _keep(self, found, tables, schedule, runs):
+    def _keep(self, found, tables, runs):
         """Learned attributes from the chains' draws."""
         n_draws = min(len(run.log_scores) for run in runs)
         samples = DAGSamples(np.stack([run.packed[:n_draws] for run in runs]))
@@ -298,7 +365,6 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
                 for run in runs
             ]
         )
-        self.n_iter_ = schedule.n_iter
         self.search_space_ = found.space.permitted.copy()
         self._keep_best(found, tables, runs)
         self._warn_unless_converged()

@@ -103,6 +103,9 @@ class IterativeSearchStructure(OrderStructure):
         Seed.
     verbose : int, default=0
         Whether to print the progress.
+    warm_start : bool, default=False
+        Whether the next ``fit`` goes on with the same chains, on the same data, until
+        there are `n_draws`: no new burn-in, and the same result as one longer fit.
 
     Attributes
     ----------
@@ -204,6 +207,7 @@ class IterativeSearchStructure(OrderStructure):
         n_jobs=None,
         random_state=None,
         verbose=0,
+        warm_start=False,
     ):
         self.score = score
         self.search_space = search_space
@@ -231,6 +235,7 @@ class IterativeSearchStructure(OrderStructure):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _find(self, problem, entropy):
         result = self._search(problem, entropy)
@@ -277,11 +282,11 @@ class IterativeSearchStructure(OrderStructure):
     def _sampling_steps(self, problem):
         return auto_n_iter(problem.n_features, 5.0)
 
-    def _sample(self, problem, found, entropy, context):
+    def _sample(self, problem, progress, context):
         if self.n_draws:
-            super()._sample(problem, found, entropy, context)
+            super()._sample(problem, progress, context)
         else:
-            self._keep_best_alone(problem, found)
+            self._keep_best_alone(problem, progress.found)
 
     def _keep_best_alone(self, problem, found):
         """Learned attributes where nothing is sampled."""

@@ -135,6 +135,9 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         Seed of the chains.
     verbose : int, default=0
         Whether to print the progress.
+    warm_start : bool, default=False
+        Whether the next ``fit`` goes on with the same chains, on the same data, until
+        there are `n_draws`: no new burn-in, and the same result as one longer fit.
 
     Attributes
     ----------
@@ -209,6 +212,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         n_jobs=None,
         random_state=None,
         verbose=0,
+        warm_start=False,
     ):
         self.score = score
         self.search_space = search_space
@@ -229,3 +233,4 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start

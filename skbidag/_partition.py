@@ -128,6 +128,9 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         Seed of the chains.
     verbose : int, default=0
         Whether to print the progress.
+    warm_start : bool, default=False
+        Whether the next ``fit`` goes on with the same chains, on the same data, until
+        there are `n_draws`: no new burn-in, and the same result as one longer fit.
 
     Attributes
     ----------
@@ -211,6 +214,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         n_jobs=None,
         random_state=None,
         verbose=0,
+        warm_start=False,
     ):
         self.score = score
         self.search_space = search_space
@@ -230,6 +234,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _chain_maker(self, problem, found, entropy):
         n = problem.n_features

@@ -23,7 +23,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from skbidag import OrderMCMCStructure, _chains, graphs
+from skbidag import OrderMCMCStructure, PartitionMCMCStructure, _chains, graphs
 from skbidag._core._order import OrderChain
 from skbidag._core._tables import TableViews
 from skbidag._posterior import DAGSamples, split_rhat
@@ -1203,3 +1203,41 @@ def test_data_errors(data):
         model.score_samples(data[:, :9])
     with pytest.raises(ValueError, match="Reshape your data"):
         model.predict(data[0])
+
+
+# ------------------------------------------------------------------- warm start
+
+
+@pytest.mark.parametrize("estimator", [OrderMCMCStructure, PartitionMCMCStructure])
+@pytest.mark.parametrize("search_space", ["pc", "iterative"])
+def test_warm_start_goes_on_bit_for_bit(data, estimator, search_space, tmp_path):
+    settings = {"search_space": search_space, "n_chains": 2, "random_state": 3}
+    whole = estimator(n_iter=2500, burn_in=0.2, n_draws=40, **settings).fit(data)
+    # 500 steps of burn-in, and a draw every 50: half of the draws, then the rest
+    part = estimator(
+        n_iter=1500, burn_in=1 / 3, n_draws=20, warm_start=True, **settings
+    )
+    part.fit(data)
+    joblib.dump(part, tmp_path / "part.joblib")
+    for model in (part, joblib.load(tmp_path / "part.joblib")):
+        assert model.n_iter_ == 1500
+        model.set_params(n_draws=40).fit(data)
+        assert model.n_iter_ == whole.n_iter_ == 2500
+        assert_array_equal(model.dag_samples_.packed, whole.dag_samples_.packed)
+        assert_array_equal(model.log_score_trace_, whole.log_score_trace_)
+        assert_array_equal(model.rhat_, whole.rhat_)
+        assert_array_equal(model.acceptance_rate_, whole.acceptance_rate_)
+        # nothing is missing: nothing changes
+        model.fit(data)
+        assert_array_equal(model.log_score_trace_, whole.log_score_trace_)
+
+
+def test_warm_start_refuses_what_does_not_go_on(data):
+    model = quick(warm_start=True).fit(data)
+    with pytest.raises(ValueError, match="same variables"):
+        model.fit(data[:, 1:])
+    model = quick(warm_start=True).fit(data)
+    with pytest.raises(ValueError, match="n_draws=3 must be at least"):
+        model.set_params(n_draws=3).fit(data)
+    with pytest.raises(ValueError, match="n_chains=5 must stay"):
+        model.set_params(n_draws=80, n_chains=5).fit(data)
