@@ -892,7 +892,7 @@ def test_control_c(n_jobs):
             print(time.time(), flush=True)
     """
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE
+        [sys.executable, "-P", "-c", textwrap.dedent(script)], stdout=subprocess.PIPE
     )
     try:
         assert process.stdout.readline().strip() == b"ready"
