@@ -213,6 +213,14 @@ cdef class OrderChain:
         self.inspect(self.current)
 
     def __getstate__(self):
+        cdef Py_ssize_t i
+        cdef int64_t[::1] mask = (masks := np.empty(self.n, dtype=np.int64))
+        cdef double[:, ::1] sum_ = (sums := np.empty((self.n, 3)))
+        for i in range(self.n):
+            mask[i] = self.standing[i].mask
+            sum_[i, 0] = self.standing[i].score
+            sum_[i, 1] = self.standing[i].excess
+            sum_[i, 2] = self.standing[i].peak
         return {
             "order": self.order, "best_order": self.best_order,
             "best_log_score": self.best_log_score, "scan_node": self.scan_node,
@@ -220,12 +228,14 @@ cdef class OrderChain:
             "bit_generator": self.bit_generator.state,
             # to the last bit, which a lookup would change
             "current": self.current,
-            "standing": [self.standing[i] for i in range(self.n)],
+            "masks": masks, "sums": sums,
         }
 
     def restore(self, state):
         """Go on from a state that ``__getstate__`` gave."""
         cdef Py_ssize_t i
+        cdef const int64_t[::1] mask = state["masks"]
+        cdef const double[:, ::1] sum_ = state["sums"]
         self.set_order(state["order"])
         self.best_order_ = np.array(state["best_order"], dtype=np.intp)
         self.best_log_score = state["best_log_score"]
@@ -236,7 +246,7 @@ cdef class OrderChain:
         self.bit_generator.state = state["bit_generator"]
         self.current = state["current"]
         for i in range(self.n):
-            self.standing[i] = state["standing"][i]
+            self.standing[i] = Standing(mask[i], sum_[i, 0], sum_[i, 1], sum_[i, 2])
 
     # ---------------------------------------------------------------- lookups
 
