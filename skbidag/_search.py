@@ -39,6 +39,8 @@ LEAST_GAIN = 1e-7
 KICK_SIZE = 3
 # Expansions in a row without a better DAG before a search ends.
 PATIENCE = 4
+# Climbs from random orders when the search from the best order is stuck.
+FRESH_STARTS = 24
 # Draws of the short chain behind expansion by posterior probability.
 POSTERIOR_DRAWS = 200
 # Seconds that the tables of a widened space may take.
@@ -151,6 +153,24 @@ def search_orders(tables, order, stream, options):
     )
     ENGINES[options.engine](chain, n, options.n_iter)
     return chain.best_order, chain.best_log_score
+
+
+def climb_afresh(tables, order, stream):
+    """The best order that climbs from several random orders lead to.
+
+    `order` is any that the required edges permit.
+    """
+    n = len(tables)
+    chain = OrderChain(
+        TableViews(tables), stream, order, np.full(3, 1 / 3), maximize=True
+    )
+    best, best_value = order, -np.inf
+    for _ in range(FRESH_STARTS):
+        chain.kick(2 * n)
+        value = chain.climb()
+        if value > best_value:
+            best, best_value = chain.order, value
+    return best
 
 
 def climb_and_kick(chain, n, n_iter):
@@ -515,6 +535,12 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
             memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
         order, value = search_orders(tables, order, stream, options)
+        if options.thorough and value <= log_score + LEAST_GAIN:
+            # stuck: by now the space may hold a better DAG far from here
+            fresh = climb_afresh(tables, order, stream)
+            fresh, fresh_value = search_orders(tables, fresh, stream, options)
+            if fresh_value > value + LEAST_GAIN:
+                order, value = fresh, fresh_value
         found = best_dag_of_order(tables, order)
         improved = value > log_score + LEAST_GAIN
         n_stalled = 0 if improved else n_stalled + 1

@@ -18,6 +18,8 @@ from skbidag._search import (
     EXPANSION_FIELDS,
     SearchOptions,
     add_selected_parents,
+    best_dag_of_order,
+    climb_afresh,
     expand,
     iterate_space,
     make_room,
@@ -29,7 +31,8 @@ from skbidag._search import (
     reverse_edges,
     widen,
 )
-from skbidag._search_space import resolve_constraints
+from skbidag._search_space import make_space, resolve_constraints
+from skbidag._tables import build_tables
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.graphs import is_dag, to_cpdag
 from skbidag.scores import BIC, BDe, BGe
@@ -631,6 +634,26 @@ def test_expand_lets_the_dag_in_first():
     assert space.sum() > dag.sum()
     assert problem.score.dag_score(better) >= problem.score.dag_score(dag)
     assert (space.sum(axis=0) <= 4).all()
+
+
+def test_climb_afresh_keeps_required_edges_and_the_best():
+    X = gaussian(80, 12, 4)
+    problem = pose(X, required_edges=[(3, 2), (2, 1)])
+    space = make_space(
+        ~problem.constraints.forbidden, problem.constraints, extended=True
+    )
+    tables = build_tables(problem.score, space, maxima=True)
+    start = random_order(np.random.default_rng(0), problem.constraints.required)
+    place = np.argsort(climb_afresh(tables, start, np.random.PCG64(0)))
+    assert place[3] > place[2] > place[1]
+    # more climbs from the same stream can only be better
+    scores = []
+    for n_starts in (1, 5, 25):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_search, "FRESH_STARTS", n_starts)
+            order = climb_afresh(tables, start, np.random.PCG64(0))
+        scores.append(problem.score.dag_score(best_dag_of_order(tables, order)))
+    assert scores == sorted(scores)
 
 
 def test_once_per_dag():
