@@ -265,8 +265,7 @@ def edges_section(edges):
         ("In the best DAG", "number", "", ""),
     ]
     head = "".join(
-        f'<th scope="col" data-type="{kind}" class="{look}"'
-        f"{' aria-sort="descending"' if label == 'Probability' else ''}>"
+        f'<th scope="col" data-type="{kind}" class="{look}"{sort}>'
         f'<button type="button">{label}</button></th>'
         for label, kind, look, sort in columns
     )
