@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 import math
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ import numpy as np
 from skbidag._cli._errors import InputError
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
+# XML, and so GraphML and the pictures, cannot hold these.
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 DELIMITERS = ",;\t|"
 BYTE_ORDER_MARKS = {
     b"\xff\xfe": "utf-16",
@@ -227,6 +230,10 @@ def check_header(rows, lines, header, title):
     for position, name in enumerate(names, start=1):
         if not name and position > 1:
             raise InputError(f"{title}: column {position} has no name.")
+        if CONTROL.search(name):
+            raise InputError(
+                f"{title}: the name of column {position} has a control character."
+            )
         if name in seen:
             raise InputError(
                 f"{title}: columns {seen[name]} and {position} are both called "

@@ -13,7 +13,9 @@ from importlib import resources
 
 from skbidag._cli._write import sample_text
 
-ROWS_SHOWN = 50
+ROWS_SHOWN = 100
+# Pictures up to this width, in points, stand side by side.
+WIDEST_OF_PAIR = 520
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data:"
@@ -181,11 +183,20 @@ def inline_svg(figure, name, label):
     )
 
 
-def figure_of(pictures, name):
-    """A picture in the page, or nothing."""
-    if not pictures or name not in pictures:
-        return ""
-    return f"<figure>{pictures[name]}</figure>"
+def figures(pictures, **captions):
+    """Pictures with their captions, side by side where they are small enough."""
+    shown = [name for name in captions if pictures and name in pictures]
+    small = all(width_of(pictures[name]) <= WIDEST_OF_PAIR for name in shown)
+    look = "pair" if small and len(shown) > 1 else ""
+    return f'<div class="figures {look}">' + "".join(
+        f"<figure><figcaption>{captions[name]}</figcaption>{pictures[name]}</figure>"
+        for name in shown
+    ) + "</div>"  # fmt: skip
+
+
+def width_of(svg):
+    """Width of a picture, in points."""
+    return float(re.search(r' width="([\d.]+)pt"', svg)[1])
 
 
 # ---------------------------------------------------------------------- sections
@@ -242,13 +253,14 @@ def graph_section(pictures):
         )
     return section(
         "The network",
-        "<p>Variables are joined where that is more probable than not; an edge without "
-        "arrowhead is one whose direction the data do not tell. The darker and wider, "
-        "the more probable.</p>"
-        + figure_of(pictures, "consensus")
-        + "<h3>The best DAG</h3><p>The DAG with the highest score that was found. "
-        "Turning edges within its equivalence class gives others just as good.</p>"
-        + figure_of(pictures, "best"),
+        "<p>The darker and wider an edge, the more probable it is. The data tell an "
+        "edge's direction only where all DAGs that fit equally well share it.</p>"
+        + figures(
+            pictures,
+            consensus="<b>The consensus.</b> Variables are joined where that is more "
+            "probable than not; an edge without arrowhead has no certain direction.",
+            best="<b>The best DAG.</b> The one with the highest score that was found.",
+        ),
     )
 
 
@@ -276,8 +288,9 @@ def edges_section(edges):
         "The most probable edges",
         "<p>The standard error says how far the probability may be off because the "
         f"sample is finite; R-hat is near 1 where the chains agree.{rest}</p>"
-        '<div class="scroll"><table class="sortable" id="edges"><thead>'
-        f"<tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>",
+        '<div class="scroll tall" tabindex="0" role="region" '
+        'aria-label="The most probable edges"><table class="sortable" id="edges">'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>",
     )
 
 
@@ -309,8 +322,7 @@ def probabilities_section(pictures):
         return ""
     return section(
         "All edge probabilities",
-        "<p>The row is the parent, the column the child.</p>"
-        + figure_of(pictures, "probabilities"),
+        figures(pictures, probabilities="The row is the parent, the column the child."),
     )
 
 
@@ -321,10 +333,17 @@ def chains_section(pictures, summary):
     if rates:
         text += f"Acceptance rates: {', '.join(number(rate, 2) for rate in rates)}."
     text += "</p>"
-    figures = [
-        figure_of(pictures, name) for name in ("traces", "concordance", "expansions")
-    ]
-    return section("The chains", text + "".join(figures))
+    return section(
+        "The chains",
+        text
+        + figures(
+            pictures,
+            traces="<b>Traces.</b> Chains that agree look alike, without a trend.",
+            concordance="<b>Concordance.</b> Each edge's probability in one chain "
+            "against the others: near the diagonal where they agree.",
+            expansions="<b>The search.</b> Best score and size of the search space.",
+        ),
+    )
 
 
 def data_section(summary):
