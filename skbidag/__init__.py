@@ -16,7 +16,14 @@ _HOMES = {
     "PCSkeleton": "_skeleton",
     "PartitionMCMCStructure": "_partition",
 }
-_SUBMODULES = {"datasets", "graphs", "metrics", "scores"}
+_SUBMODULES = {
+    "datasets",
+    "diagnostics",
+    "graphs",
+    "inspection",
+    "metrics",
+    "scores",
+}
 
 __all__ = [
     "IterativeSearchStructure",

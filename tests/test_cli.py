@@ -91,11 +91,10 @@ def test_built_in_data(capsys):
 
 def test_files_hold_what_the_estimator_learned():
     run(*QUICK, "--seed", 3, "--out", "out")
-    asia = load_asia()
-    frame = pd.DataFrame(asia.data, columns=asia.feature_names)
+    asia = load_asia(as_frame=True)
     model = OrderMCMCStructure(
         n_iter=2000, n_draws=60, n_chains=2, random_state=3
-    ).fit(frame)  # fmt: skip
+    ).fit(asia.data.astype(str))  # fmt: skip
     names = asia.feature_names
 
     best = pd.read_csv("out/map.csv", index_col=0)
