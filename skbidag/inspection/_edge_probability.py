@@ -37,7 +37,7 @@ class EdgeProbabilityDisplay:
         The heat map.
     colorbar_ : matplotlib Colorbar or None
         Its colors' meaning.
-    truth_ : matplotlib PathCollection or None
+    truth_ : matplotlib PatchCollection or None
         The frames of the true edges.
     ax_ : matplotlib Axes
         Axes with the picture.
@@ -85,13 +85,16 @@ class EdgeProbabilityDisplay:
             The display itself.
         """
         plt = import_pyplot(f"{type(self).__name__}.plot")
+        from matplotlib.collections import PatchCollection
+        from matplotlib.patches import Rectangle
+
         probabilities = check_probabilities(self.probabilities)
         n = len(probabilities)
         names = check_names(self.feature_names, n)
         true_graph = check_true_graph(self.true_graph, n)
         if ax is None:
             side = min(max(4.5, 1.5 + 0.13 * n), 24)
-            _, ax = plt.subplots(figsize=(1.1 * side, side), layout="constrained")
+            _, ax = plt.subplots(figsize=(1.15 * side, side), layout="compressed")
         im_kw = {"vmin": 0, "vmax": 1, "interpolation": "nearest", **im_kw}
         self.ax_, self.figure_ = ax, ax.figure
         self.im_ = ax.imshow(probabilities, cmap=cmap, **im_kw)
@@ -103,17 +106,20 @@ class EdgeProbabilityDisplay:
         ax.set(xlabel="child", ylabel="parent")
         cell = self._label(ax, names)
         if true_graph is not None:
-            parents, children = np.nonzero(true_graph)
-            self.truth_ = ax.scatter(
-                children,
-                parents,
-                s=(0.75 * cell) ** 2,
-                marker="s",
-                facecolors="none",
-                edgecolors=COLORS["vermillion"],
-                linewidths=np.clip(0.12 * cell, 0.6, 1.5),
-                label="true edge",
+            frames = [
+                Rectangle((j - 0.36, i - 0.36), 0.72, 0.72)
+                for i, j in np.argwhere(true_graph)
+            ]
+            self.truth_ = ax.add_collection(
+                PatchCollection(
+                    frames,
+                    facecolors="none",
+                    edgecolors=COLORS["vermillion"],
+                    linewidths=np.clip(0.12 * cell, 0.6, 1.8),
+                    label="true edge",
+                )
             )
+            ax.set_xlabel("child (true edges are framed)")
         return self
 
     def _label(self, ax, names):

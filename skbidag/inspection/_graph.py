@@ -18,7 +18,7 @@ from skbidag.inspection._plotting import (
 NODE_HEIGHT, PADDING = 1.7, 1.0
 HEAD_LENGTH, HEAD_WIDTH = 0.75, 0.6
 # Points
-FONT_SIZE, LARGEST_FIGURE = 9.0, 24 * 72
+FONT_SIZE, LARGEST_FONT, LARGEST_FIGURE = 9.0, 14.0, 24 * 72
 
 # Of an edge in the drawn graph, the true one, or both: color, line style, name
 STYLES = {
@@ -129,7 +129,7 @@ class GraphDisplay:
         widths = np.maximum(_text_widths(names) + PADDING, 1.2 * HEAD_WIDTH * ends)
         self.layout_ = layered_layout(drawn, widths, NODE_HEIGHT, spacing=1.2)
         if ax is None:
-            ax = _new_axes(plt, self.layout_.size)
+            ax = _new_axes(plt, self.layout_.size, legend and true_graph is not None)
         self.ax_, self.figure_ = ax, ax.figure
         font_size = _fit(ax, self.layout_.size)
         self._draw_edges(adjacency, true_graph, weights, font_size)
@@ -159,7 +159,7 @@ class GraphDisplay:
                     _curve(route),
                     fill=False,
                     linestyle=style,
-                    linewidth=(0.4 + 1.4 * weight) * font_size / FONT_SIZE,
+                    linewidth=(0.4 + 1.2 * weight) * font_size / FONT_SIZE,
                     capstyle="butt",
                     **look,
                 )
@@ -171,6 +171,8 @@ class GraphDisplay:
 
     def _draw_nodes(self, names, widths, node_color, font_size):
         from matplotlib.patches import FancyBboxPatch
+
+        from skbidag.inspection._label import Label
 
         self.nodes_ = []
         for x, y, width, name in zip(
@@ -188,18 +190,11 @@ class GraphDisplay:
                     zorder=3,
                 )
             )
-            self.nodes_.append(
-                self.ax_.text(
-                    x,
-                    y,
-                    name,
-                    ha="center",
-                    va="center_baseline",
-                    fontsize=font_size,
-                    zorder=4,
-                    parse_math=False,
-                )
-            )
+            label = Label(
+                x, y, name, ha="center", va="center_baseline", zorder=4,
+                parse_math=False,
+            )  # fmt: skip
+            self.nodes_.append(self.ax_.add_artist(label))
 
     def _draw_legend(self):
         from matplotlib.lines import Line2D
@@ -213,7 +208,7 @@ class GraphDisplay:
             handles=handles,
             loc="upper center",
             bbox_to_anchor=(0.5, 0.0),
-            ncols=len(handles) if self.ax_.get_window_extent().width > 500 else 2,
+            ncols=_columns(self.ax_.get_window_extent().width / self.figure_.dpi),
             frameon=False,
         )
 
@@ -358,22 +353,38 @@ def _text_widths(names):
     ) / 100  # fmt: skip
 
 
-def _new_axes(plt, size):
+def _new_axes(plt, size, legend):
     """Axes in which a drawing of this size, in em, has letters of FONT_SIZE."""
     width, height = (max(side, 12.0) * FONT_SIZE for side in size)
     shrink = min(1.0, LARGEST_FIGURE / width, LARGEST_FIGURE / height)
-    width, height = width * shrink / 72 + 0.4, height * shrink / 72 + 0.8
-    figure = plt.figure(figsize=(max(width, 3.5), height))
-    return figure.add_axes((0.01, 0.4 / height, 0.98, 1 - 0.6 / height))
+    width = max(width * shrink / 72 + 0.4, 3.5)
+    bottom = 0.1 + legend * 0.25 * -(-len(STYLES) // _columns(width))
+    height = height * shrink / 72 + 0.2 + bottom
+    figure = plt.figure(figsize=(width, height))
+    return figure.add_axes((0.01, bottom / height, 0.98, 1 - (bottom + 0.1) / height))
+
+
+def _columns(width):
+    """Columns of a legend, which may be so many inches wide."""
+    return int(np.clip(width // 1.7, 1, len(STYLES)))
 
 
 def _fit(ax, size):
     """Fit the drawing into the axes; returns the font size, in points."""
     ax.set_axis_off()
-    ax.set(xlim=(-0.5, size[0] + 0.5), ylim=(-0.5, size[1] + 0.5), aspect="equal")
     box = ax.get_window_extent()
-    scale = min(box.width / (size[0] + 1), box.height / (size[1] + 1))
-    return max(scale * 72 / ax.figure.dpi, 0.1)
+    width, height = box.width * 72 / ax.figure.dpi, box.height * 72 / ax.figure.dpi
+    font_size = min(width / (size[0] + 1), height / (size[1] + 1), LARGEST_FONT)
+    font_size = max(font_size, 0.1)
+    # centered, with what the axes have too much of around it
+    for side, length, limits in [
+        (size[0], width, ax.set_xlim),
+        (size[1], height, ax.set_ylim),
+    ]:
+        middle, reach = side / 2, length / font_size / 2
+        limits(middle - reach, middle + reach)
+    ax.set_aspect("equal")
+    return font_size
 
 
 def _split_head(route, directed):

@@ -119,7 +119,7 @@ def _shelves(boxes, gap, aspect):
     widest = max(max(w for w, _ in boxes), np.sqrt(area * aspect))
     corners = [None] * len(boxes)
     left = top = shelf = width = 0.0
-    for k in sorted(range(len(boxes)), key=lambda k: (-boxes[k][1], -boxes[k][0])):
+    for k in sorted(range(len(boxes)), key=lambda k: -boxes[k][1]):
         w, h = boxes[k]
         if left > 0 and left + w > widest + 1e-9:
             left, top, shelf = 0.0, top + shelf + gap, 0.0
@@ -252,7 +252,7 @@ def _order_layers(chains, layer_of):
                 order[layer_of[node]].append(node)
                 waiting.extend(reversed(below[node] + above[node]))
 
-    position = np.empty(len(layer_of))
+    position = np.empty(len(layer_of), dtype=int)
 
     def index(layers):
         for k in layers:
@@ -275,7 +275,7 @@ def _order_layers(chains, layer_of):
             order[k].sort(key=key.__getitem__)
             index([k])
         _exchange(order, position, above, below)
-        crossings = sum(_crossings(order[k], below, position) for k in range(n_layers))
+        crossings = _crossings(order, below, position)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in order], crossings
         if crossings == 0:
@@ -283,38 +283,45 @@ def _order_layers(chains, layer_of):
     return best
 
 
-def _crossings(layer, below, position):
-    """Crossings between a layer and the next."""
-    ends = [p for node in layer for p in sorted(position[below[node]])]
-    ends = np.array(ends)
-    return int(sum((ends[:k] > ends[k]).sum() for k in range(1, len(ends))))
+def _pair_crossings(layer, near, position, width):
+    """Crossings among the edges of two nodes u, v of a layer if u is left of v.
+
+    `near` are the nodes' ends in a neighboring layer, `width` that layer's size.
+    """
+    ends = np.zeros((len(layer), width), dtype=np.float32)
+    for row, node in enumerate(layer):
+        np.add.at(ends[row], position[near[node]], 1)
+    further_left = np.cumsum(ends, axis=1) - ends
+    return ends @ further_left.T
+
+
+def _crossings(order, below, position):
+    """Crossings in all."""
+    return sum(
+        np.triu(_pair_crossings(layer, below, position, len(following)), 1).sum()
+        for layer, following in pairwise(order)
+    )
 
 
 def _exchange(order, position, above, below):
     """Exchange neighbors while that leaves fewer crossings."""
-    ends = {}
-
-    def pair_crossings(u, v):
-        """Crossings among the edges of u and v if u stands left of v."""
-        total = 0
-        for near in (above, below):
-            if near[u] and near[v]:
-                pu, pv = ends[u, near is above], ends[v, near is above]
-                total += int((pu[:, None] > pv).sum())
-        return total
-
-    for layer in order:
-        for node in layer:
-            ends[node, True] = position[above[node]]
-            ends[node, False] = position[below[node]]
+    for k, layer in enumerate(order):
+        crossings = np.zeros((len(layer), len(layer)))
+        if k > 0:
+            crossings += _pair_crossings(layer, above, position, len(order[k - 1]))
+        if k + 1 < len(order):
+            crossings += _pair_crossings(layer, below, position, len(order[k + 1]))
+        worse = (crossings > crossings.T).tolist()
+        places = list(range(len(layer)))
         improved = True
         while improved:
             improved = False
-            for k in range(len(layer) - 1):
-                u, v = layer[k], layer[k + 1]
-                if pair_crossings(u, v) > pair_crossings(v, u):
-                    layer[k], layer[k + 1] = v, u
+            for left in range(len(places) - 1):
+                u, v = places[left : left + 2]
+                if worse[u][v]:
+                    places[left], places[left + 1] = v, u
                     improved = True
+        layer[:] = [layer[place] for place in places]
         position[layer] = np.arange(len(layer))
 
 
