@@ -287,7 +287,7 @@ def edges_section(edges):
     return section(
         "The most probable edges",
         "<p>The standard error says how far the probability may be off because the "
-        f"sample is finite; R-hat is near 1 where the chains agree.{rest}</p>"
+        f"sample is finite; R&#8209;hat is near 1 where the chains agree.{rest}</p>"
         '<div class="scroll tall" tabindex="0" role="region" '
         'aria-label="The most probable edges"><table class="sortable" id="edges">'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>",
