@@ -16,6 +16,10 @@ from skbidag._cli._write import sample_text
 ROWS_SHOWN = 100
 # Pictures up to this width, in points, stand side by side.
 WIDEST_OF_PAIR = 520
+# Wider ones than this are shrunk to the page, and can be shown in full size.
+WIDEST_OF_PAGE = 810
+# More points than this are drawn as pixels.
+MOST_POINTS = 10_000
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data:"
@@ -127,6 +131,7 @@ def make_pictures(estimator, summary):
 
     n = summary["data"]["n_variables"]
     n_edges = summary["result"]["n_edges"]
+    n_chains, n_draws = summary["result"]["n_chains"], summary["result"]["n_draws"]
     wanted = {
         "consensus": (
             f"Graph of {n} variables with the edges that are more probable than not; "
@@ -143,15 +148,19 @@ def make_pictures(estimator, summary):
             lambda: inspection.EdgeProbabilityDisplay.from_estimator(estimator),
         ),
     }
-    if summary["result"]["n_draws"] > 1:
+    if n_draws > 1:
+        many = n_chains * n_draws > MOST_POINTS
         wanted["traces"] = (
             "Log scores of the sampled DAGs along each chain.",
-            lambda: inspection.TraceDisplay.from_estimator(estimator),
+            lambda: inspection.TraceDisplay.from_estimator(estimator, rasterized=many),
         )
-        if summary["result"]["n_chains"] > 1:
+        if n_chains > 1:
+            crowded = n_chains * n**2 > MOST_POINTS
             wanted["concordance"] = (
                 "Edge probabilities of the chains against each other.",
-                lambda: inspection.ConcordanceDisplay.from_estimator(estimator),
+                lambda: inspection.ConcordanceDisplay.from_estimator(
+                    estimator, rasterized=crowded
+                ),
             )
     if hasattr(estimator, "expansions_"):
         wanted["expansions"] = (
@@ -171,7 +180,7 @@ def make_pictures(estimator, summary):
 def inline_svg(figure, name, label):
     """A figure as an SVG element, with ids that occur nowhere else in the page."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    figure.savefig(buffer, format="svg", dpi=200, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.S)
@@ -188,10 +197,19 @@ def figures(pictures, **captions):
     shown = [name for name in captions if pictures and name in pictures]
     small = all(width_of(pictures[name]) <= WIDEST_OF_PAIR for name in shown)
     look = "pair" if small and len(shown) > 1 else ""
-    return f'<div class="figures {look}">' + "".join(
-        f"<figure><figcaption>{captions[name]}</figcaption>{pictures[name]}</figure>"
+    parts = [
+        f"<figure><figcaption>{captions[name]}{zoom(pictures[name])}</figcaption>"
+        f'<div class="scroll">{pictures[name]}</div></figure>'
         for name in shown
-    ) + "</div>"  # fmt: skip
+    ]
+    return f'<div class="figures {look}">{"".join(parts)}</div>'
+
+
+def zoom(svg):
+    """A button that shows a picture in full size, if it is wider than the page."""
+    if width_of(svg) <= WIDEST_OF_PAGE:
+        return ""
+    return ' <button type="button" class="zoom" aria-pressed="false">full size</button>'
 
 
 def width_of(svg):

@@ -22,3 +22,11 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+
+// A large picture is shrunk to the page; its button shows it in full size.
+for (const button of document.querySelectorAll("button.zoom")) {
+  button.addEventListener("click", () => {
+    const full = button.closest("figure").classList.toggle("full");
+    button.setAttribute("aria-pressed", String(full));
+  });
+}
