@@ -1,5 +1,6 @@
 """What the command does, step by step."""
 
+import os
 import sys
 
 from skbidag._cli._arguments import make_parser
@@ -22,6 +23,8 @@ def main(argv=None):
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     arguments = make_parser().parse_args(argv)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names may hold anything
     try:
         return learn(arguments, argv)
     except InputError as error:
@@ -30,6 +33,10 @@ def main(argv=None):
         return fail(1, error)
     except KeyboardInterrupt:
         return fail(130, "interrupted; nothing was written.")
+    except BrokenPipeError:
+        # whoever read stdout has seen enough; the folder is written by then
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def fail(code, message):
@@ -44,13 +51,8 @@ def learn(arguments, argv):
     from skbidag._cli._fit import fit, kind_for, make_estimator
     from skbidag._cli._prepare import prepare
     from skbidag._cli._read import read_table
-    from skbidag._cli._write import (
-        choose_folder,
-        edge_table,
-        print_summary,
-        summarize,
-        write_folder,
-    )
+    from skbidag._cli._summary import edge_table, print_summary, summarize
+    from skbidag._cli._write import choose_folder, write_folder
 
     def say(label, messages):
         for message in () if arguments.quiet else messages:
@@ -84,4 +86,5 @@ def learn(arguments, argv):
     folder = write_folder(folder, arguments, summary, edges, result.estimator)
     if arguments.json or not arguments.quiet:
         print_summary(summary, folder, edges, as_json=arguments.json)
+        sys.stdout.flush()
     return 0

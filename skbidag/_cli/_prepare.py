@@ -232,15 +232,8 @@ def mixed_message(table, text, measured):
 
 def stray_cell(table, column):
     """Say where a column has the first cell that is no number."""
-    from skbidag._cli._read import to_number
-
     original = next(c for c in table.columns if c.name == column.name)
-    strange = [
-        k
-        for k, label in enumerate(original.labels)
-        if label is not None and to_number(label) is None
-    ]
-    row = strange[0] if strange else 0
+    row = column.first_text
     label = original.labels[row]
     hint = ""
     if isinstance(label, str) and re.fullmatch(r"[-+]?\d+,\d+", label):

@@ -9,7 +9,8 @@ import io
 import math
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -39,13 +40,16 @@ class Column:
         The cells as text, None where missing.
     numbers : ndarray of float or None
         The cells as numbers, NaN where missing; None if some cell is no number.
+    first_text : int, default=0
+        The first row of the table whose cell is no number, if some is not.
     """
 
     name: str
     labels: np.ndarray
     numbers: np.ndarray | None
+    first_text: int = 0
 
-    @property
+    @cached_property
     def missing(self):
         """Which cells are missing."""
         return np.equal(self.labels, None)
@@ -53,9 +57,9 @@ class Column:
     def rows(self, index):
         """The column with some of its rows."""
         numbers = None if self.numbers is None else self.numbers[index]
-        return Column(self.name, self.labels[index], numbers)
+        return replace(self, labels=self.labels[index], numbers=numbers)
 
-    @property
+    @cached_property
     def is_whole(self):
         """Whether all its values are whole numbers."""
         if self.numbers is None:
@@ -63,7 +67,7 @@ class Column:
         present = self.numbers[~np.isnan(self.numbers)]
         return bool((present == np.floor(present)).all())
 
-    @property
+    @cached_property
     def n_levels(self):
         """Number of different values."""
         present = ~self.missing
@@ -250,7 +254,7 @@ def text_column(name, cells, decimal, missing):
     for k, label in enumerate(labels):
         number = math.nan if label is None else to_number(label, decimal)
         if number is None:
-            return Column(name, labels, None)
+            return Column(name, labels, None, first_text=k)
         numbers[k] = number
     return Column(name, labels, numbers)
 

@@ -11,7 +11,7 @@ import re
 from html import escape
 from importlib import resources
 
-from skbidag._cli._write import sample_text
+from skbidag._cli._summary import sample_text
 
 ROWS_SHOWN = 100
 # Pictures up to this width, in points, stand side by side.
