@@ -376,7 +376,7 @@ def test_bad_encoding_names_line_and_option(capsys):
 
 
 @pytest.mark.parametrize(
-    "argv", [[], ["lern"], ["learn", "a.csv", "b.csv"], ["learn", "--n-iter", "many"]]
+    "argv", [[], ["teach"], ["learn", "a.csv", "b.csv"], ["learn", "--n-iter", "many"]]
 )
 def test_usage_errors(argv, capsys):
     with pytest.raises(SystemExit) as caught:
@@ -509,7 +509,7 @@ def test_constraints_and_tiers(gaussian):
 @pytest.mark.parametrize(
     ("option", "text", "message"),
     [
-        ("--constraints", "a,b,forbiden\n", "line 1: the third cell .* 'forbiden'"),
+        ("--constraints", "a,b,banned\n", "line 1: the third cell .* 'banned'"),
         ("--constraints", "a,b\n", "line 1: expected from,to,forbidden"),
         ("--constraints", "a,b,required\nb,z,required\n", "line 2: .* no column 'z'"),
         ("--constraints", "a,same,required\n", "line 1: column 'same' is left out"),
