@@ -124,7 +124,7 @@ def rhat(draws, method="rank"):
             _rhat_of_halves(_normal_scores(halves)),
             _rhat_of_halves(_normal_scores(folded)),
         )
-    return values[()] if values.ndim else float(values)
+    return values if values.ndim else float(values)
 
 
 @validate_params(
@@ -174,7 +174,7 @@ def ess(draws, method="bulk"):
         if method == "bulk":
             halves = _normal_scores(halves)
         values = _ess_of_chains(halves)
-    return values[()] if values.ndim else float(values)
+    return values if values.ndim else float(values)
 
 
 def _ess_of_chains(chains):
@@ -496,12 +496,14 @@ def feature_probability(estimator, feature, *nodes):
     samples = estimator.dag_samples_
     # the DAGs of a narrow posterior occur many times
     first, which = _distinct(samples.packed.reshape(len(samples), -1))
-    values = np.array([feature(samples[index], *nodes) for index in first])
-    if not (values.dtype == bool or np.issubdtype(values.dtype, np.number)):
+    values = [np.asarray(feature(samples[index], *nodes)) for index in first]
+    shapes = {value.shape for value in values}
+    if len(shapes) > 1 or not all(value.dtype.kind in "biuf" for value in values):
         raise ValueError(
             "feature must return truth values or numbers, always of the same shape; "
-            f"got an array of {values.dtype}."
+            f"got shapes {sorted(shapes)} of {values[0].dtype}."
         )
+    values = np.stack(values)
     draws = values[which.reshape(samples.n_chains, samples.n_draws)]
     mean, error, size = _mean_and_error(draws)
     return Bunch(probability=mean, mcse=error, ess=size)

@@ -74,6 +74,32 @@ def check_adjacency(A, name="A", *, self_loops=False):
     return np.ascontiguousarray(A)
 
 
+def check_probabilities(probabilities):
+    """Validate a matrix of edge probabilities.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_nodes, n_nodes)
+        Numbers between 0 and 1; the diagonal is ignored.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_nodes, n_nodes)
+        The matrix.
+    """
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if probabilities.ndim != 2 or probabilities.shape[0] != probabilities.shape[1]:
+        raise ValueError(
+            "probabilities must be a square matrix of shape (n_nodes, n_nodes), got "
+            f"an array of shape {probabilities.shape}."
+        )
+    # Averages of many ones may exceed 1 by rounding. NaN is not within, either.
+    within = (probabilities >= 0) & (probabilities <= 1 + 1e-9)
+    if not (within | np.eye(len(within), dtype=bool)).all():
+        raise ValueError("probabilities must lie between 0 and 1.")
+    return probabilities
+
+
 def _check_node(node, n_nodes):
     if node >= n_nodes:
         raise ValueError(f"node must be below {n_nodes}, got {node}.")

@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag._sklearn import StrOptions, validate_params
-from skbidag.graphs import check_adjacency, is_dag, to_cpdag
+from skbidag.graphs import check_adjacency, check_probabilities, is_dag, to_cpdag
 
 __all__ = [
     "compare_graphs",
@@ -207,17 +207,8 @@ def _cumulative_counts(true, probabilities, kind):
     places that have, and that do not have, a true edge.
     """
     true = _as_kind(true, "true", kind)
-    probabilities = np.asarray(probabilities, dtype=np.float64)
-    if probabilities.ndim != 2 or probabilities.shape[0] != probabilities.shape[1]:
-        raise ValueError(
-            "probabilities must be a square matrix of shape (n_nodes, n_nodes), got "
-            f"an array of shape {probabilities.shape}."
-        )
+    probabilities = check_probabilities(probabilities)
     _check_same_shape(true, probabilities, "probabilities")
-    # Averages of many ones may exceed 1 by rounding. NaN is not within, either.
-    within = (probabilities >= 0) & (probabilities <= 1 + 1e-9)
-    if not within[_places(len(true), "dag")].all():
-        raise ValueError("probabilities must lie between 0 and 1.")
     if kind == "skeleton":
         probabilities = np.minimum(probabilities + probabilities.T, 1.0)
 

@@ -151,7 +151,7 @@ def naive_ess(draws):
 
 
 @pytest.mark.parametrize("coefficient", [-0.4, 0.0, 0.5, 0.95])
-@pytest.mark.parametrize("shape", [(1, 50), (4, 101), (3, 8)])
+@pytest.mark.parametrize("shape", [(1, 50), (4, 101), (3, 8), (2, 5), (2, 4)])
 def test_ess_against_its_definition(coefficient, shape):
     draws = autoregressive(np.random.default_rng(0), shape, coefficient)
     assert ess(draws, method="mean") == pytest.approx(naive_ess(draws))
@@ -295,6 +295,8 @@ def test_features_by_name(model):
         feature_probability(model, has_path, "a", 1)
     with pytest.raises(ValueError, match="truth values or numbers"):
         feature_probability(named, lambda A: "yes")
+    with pytest.raises(ValueError, match="always of the same shape"):
+        feature_probability(named, np.flatnonzero)
 
 
 def test_every_distinct_dag_is_looked_at_once(model):

@@ -85,7 +85,7 @@ class ConcordanceDisplay:
         if len(labels) != n_runs:
             raise ValueError(f"labels must be {n_runs} names, got {len(labels)}.")
         if ax is None:
-            _, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
+            _, ax = plt.subplots(figsize=(6, 4.8), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
 
         # two runs are compared once
@@ -128,7 +128,12 @@ class ConcordanceDisplay:
                 title=f"R² = {self.r2_[0]:.4f}, RMSD = {self.rmsd_[0]:.4f}",
             )
         else:
-            ax.legend(loc="upper left", ncols=1 + (n_runs - 1) // 8)
+            ax.legend(
+                loc="upper left",
+                bbox_to_anchor=(1, 1),
+                frameon=False,
+                ncols=1 + (n_runs - 1) // 20,
+            )
         return self
 
     @classmethod

@@ -3,10 +3,10 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skbidag.graphs import check_probabilities
 from skbidag.inspection._plotting import (
     COLORS,
     check_names,
-    check_probabilities,
     check_true_graph,
     import_pyplot,
     names_of,
@@ -114,7 +114,7 @@ class EdgeProbabilityDisplay:
                 PatchCollection(
                     frames,
                     facecolors="none",
-                    edgecolors=COLORS["vermillion"],
+                    edgecolors=COLORS["vermilion"],
                     linewidths=np.clip(0.12 * cell, 0.6, 1.8),
                     label="true edge",
                 )

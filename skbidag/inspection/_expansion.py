@@ -68,7 +68,7 @@ class ExpansionDisplay:
         self.ax_space_ = right = ax.twinx()
         searches = np.arange(len(log_scores))
         (self.space_line_,) = right.plot(
-            searches, n_permitted, color=COLORS["vermillion"], marker="s", markersize=5,
+            searches, n_permitted, color=COLORS["vermilion"], marker="s", markersize=5,
             linestyle="--", drawstyle="steps-post", label="permitted edges",
         )  # fmt: skip
         (self.score_line_,) = ax.plot(
@@ -80,7 +80,7 @@ class ExpansionDisplay:
         ax.patch.set_visible(False)
         ax.set(xlabel="expansion", xlim=(-0.5, len(searches) - 0.5))
         ax.set_ylabel("log score of the best DAG", color=COLORS["blue"])
-        right.set_ylabel("permitted edges", color=COLORS["vermillion"])
+        right.set_ylabel("permitted edges", color=COLORS["vermilion"])
         right.set_ylim(bottom=0)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.ticklabel_format(axis="y", useOffset=False)

@@ -3,12 +3,11 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skbidag.graphs import check_adjacency, to_cpdag
+from skbidag.graphs import check_adjacency, check_probabilities, to_cpdag
 from skbidag.inspection._layout import layered_layout
 from skbidag.inspection._plotting import (
     COLORS,
     check_names,
-    check_probabilities,
     check_true_graph,
     import_pyplot,
     names_of,
@@ -24,7 +23,7 @@ FONT_SIZE, LARGEST_FONT, LARGEST_FIGURE = 9.0, 14.0, 24 * 72
 STYLES = {
     "right": ("#404040", "-", "right"),
     "turned": (COLORS["orange"], (0, (5, 1.2, 1, 1.2)), "direction differs"),
-    "wrong": (COLORS["vermillion"], "-", "not in the true graph"),
+    "wrong": (COLORS["vermilion"], "-", "not in the true graph"),
     "missed": (COLORS["blue"], (0, (4, 2)), "missed"),
 }
 

@@ -13,7 +13,7 @@ class Label(Text):
     def _fit(self):
         transform = self.axes.transData
         (_, low), (_, high) = transform.transform([(0, 0), (0, 1)])
-        size = max((high - low) * 72 / self.get_figure(root=True).dpi, 0.1)
+        size = max((high - low) * 72 / self.figure.dpi, 0.1)
         # only if it changes: to set it is to ask for being drawn again
         if abs(size - self.get_fontsize()) > 1e-3 * size:
             self.set_fontsize(size)

@@ -7,7 +7,7 @@ from skbidag.graphs import check_adjacency
 # Okabe & Ito's colors, which color-blind readers can tell apart
 COLORS = {
     "blue": "#0072B2",
-    "vermillion": "#D55E00",
+    "vermilion": "#D55E00",
     "green": "#009E73",
     "purple": "#CC79A7",
     "orange": "#E69F00",
@@ -35,20 +35,6 @@ def chain_colors(n_chains):
     if n_chains <= len(COLORS):
         return list(COLORS.values())[:n_chains]
     return list(matplotlib.colormaps["cividis"](np.linspace(0, 0.95, n_chains)))
-
-
-def check_probabilities(probabilities, name="probabilities"):
-    """Validate a square matrix of probabilities."""
-    probabilities = np.asarray(probabilities, dtype=float)
-    if probabilities.ndim != 2 or probabilities.shape[0] != probabilities.shape[1]:
-        raise ValueError(
-            f"{name} must be a square matrix of shape (n_nodes, n_nodes), got an array "
-            f"of shape {probabilities.shape}."
-        )
-    # averages of many ones may exceed 1 by rounding; NaN is not within, either
-    if not ((probabilities >= 0) & (probabilities <= 1 + 1e-9)).all():
-        raise ValueError(f"{name} must lie between 0 and 1.")
-    return probabilities
 
 
 def check_names(feature_names, n_nodes):
