@@ -26,12 +26,7 @@ from skbidag._chains import (
     run_chains,
 )
 from skbidag._observer import ChainObserver
-from skbidag._posterior import (
-    DAGSamples,
-    graph_counts,
-    split_rhat,
-    split_rhat_of_counts,
-)
+from skbidag._posterior import DAGSamples, graph_counts, split_rhat_of_counts
 from skbidag._search_space import (
     Constraints,
     SearchSpace,
@@ -51,6 +46,7 @@ from skbidag._sklearn import (
     _num_samples,
 )
 from skbidag._tables import build_tables
+from skbidag.diagnostics import rhat
 from skbidag.scores import BIC, BaseScore, BDe, BGe
 from skbidag.scores._categories import complete_rows, is_discrete
 from skbidag.scores._validation import check_continuous
@@ -358,7 +354,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         counts, sizes = graph_counts(samples)
         self.adjacency_probabilities_ = counts.sum(axis=(0, 1)) / max(1, len(samples))
         self.rhat_ = split_rhat_of_counts(counts, sizes)
-        self.log_score_rhat_ = split_rhat(self.log_score_trace_)
+        self.log_score_rhat_ = rhat(self.log_score_trace_, method="split")
         self.acceptance_rate_ = np.array(
             [
                 run.state["accepted"].sum() / max(1, run.state["proposed"].sum())
