@@ -100,9 +100,10 @@ def layered_layout(adjacency, widths, height=1.0, spacing=1.0, aspect=1.6):
     routes = {}
     for (nodes, px, py, ways, left), (dx, top) in zip(parts, corners, strict=True):
         dy = size[1] - top - height / 2
+        shift = np.array([dx - left, dy])
         x[nodes], y[nodes] = px + dx, py + dy
         for (i, j), way in ways.items():
-            routes[int(nodes[i]), int(nodes[j])] = way + [dx - left, dy]
+            routes[int(nodes[i]), int(nodes[j])] = way + shift
     return Layout(x, y, layer, routes, size)
 
 
