@@ -258,6 +258,8 @@ def _mean_and_error(draws):
         unknown = np.full(mean.shape, np.nan)[()]
         return mean, unknown, unknown
     size = _ess_of_chains(_halves(draws))
+    # what only the draw in the middle has, halves do not see
+    size = np.where(np.isnan(size) & ~constant, total, size)
     with np.errstate(invalid="ignore"):
         error = np.where(constant, 0.0, np.sqrt(variance / size))
     return mean, error[()], size[()]

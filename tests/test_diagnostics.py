@@ -184,6 +184,13 @@ def test_constants_have_no_ess_and_no_error():
     assert np.isnan(mcse(np.zeros((4, 3))))
 
 
+def test_what_only_the_middle_draw_has():
+    draws = np.zeros((2, 21))
+    draws[0, 10] = 1  # halves are without it
+    p = 1 / 42
+    assert mcse(draws) == pytest.approx(np.sqrt(p * (1 - p) / 41))
+
+
 def test_mcse_of_independent_bernoulli_draws():
     rng = np.random.default_rng(0)
     draws = rng.random((4, 2500, 3)) < np.array([0.5, 0.1, 0.02])

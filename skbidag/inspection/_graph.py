@@ -120,7 +120,7 @@ class GraphDisplay:
                 raise ValueError(
                     f"probabilities must have {n} nodes, got {len(weights)}."
                 )
-            weights = np.maximum(weights, weights.T)
+            weights = np.minimum(np.maximum(weights, weights.T), 1.0)
 
         drawn = _union(adjacency, true_graph)
         # at least as wide as the arrowheads side by side

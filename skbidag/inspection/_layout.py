@@ -85,34 +85,33 @@ def layered_layout(adjacency, widths, height=1.0, spacing=1.0, aspect=1.6):
     widths = np.asarray(widths, dtype=float)
     x, y = np.zeros(n), np.zeros(n)
     layer = np.zeros(n, dtype=int)
-    routes, boxes, members = {}, [], []
+    parts, boxes = [], []
     _, component = connected_components(coo_array(adjacency), directed=False)
     for label in range(component.max(initial=-1) + 1):
         nodes = np.flatnonzero(component == label)
         part = adjacency[np.ix_(nodes, nodes)]
-        px, py, layer[nodes], part_routes = _place(part, widths[nodes], height, spacing)
-        left = (px - widths[nodes] / 2).min()
-        right = (px + widths[nodes] / 2).max()
-        for route in part_routes.values():
-            left, right = min(left, route[:, 0].min()), max(right, route[:, 0].max())
-        x[nodes], y[nodes] = px - left, py
-        members.append((nodes, [(nodes[i], nodes[j]) for i, j in part_routes]))
-        for (i, j), route in part_routes.items():
-            routes[int(nodes[i]), int(nodes[j])] = route - [left, 0.0]
-        boxes.append((right - left, height - py.min()))
-    # Shelves of components, the tallest first
+        px, py, layer[nodes], ways = _place(part, widths[nodes], height, spacing)
+        sides = [px - widths[nodes] / 2, px + widths[nodes] / 2]
+        sides = np.concatenate([*sides, *(way[:, 0] for way in ways.values())])
+        parts.append((nodes, px - sides.min(), py, ways, sides.min()))
+        boxes.append((np.ptp(sides), height - py.min()))
+
     corners, size = _shelves(boxes, 2 * spacing, aspect)
-    for (nodes, edges), (dx, top) in zip(members, corners, strict=True):
-        shift = np.array([dx, size[1] - top - height / 2])
-        x[nodes] += shift[0]
-        y[nodes] += shift[1]
-        for edge in edges:
-            routes[edge] = routes[edge] + shift
+    routes = {}
+    for (nodes, px, py, ways, left), (dx, top) in zip(parts, corners, strict=True):
+        dy = size[1] - top - height / 2
+        shift = np.array([dx - left, dy])
+        x[nodes], y[nodes] = px + dx, py + dy
+        for (i, j), way in ways.items():
+            routes[int(nodes[i]), int(nodes[j])] = way + shift
     return Layout(x, y, layer, routes, size)
 
 
 def _shelves(boxes, gap, aspect):
-    """Upper left corners of boxes on shelves, y downwards, and the size of all."""
+    """Upper left corners of boxes on shelves, y downwards, and the size of all.
+
+    The tallest boxes come first.
+    """
     if not boxes:
         return [], (0.0, 0.0)
     area = sum((w + gap) * (h + gap) for w, h in boxes)
