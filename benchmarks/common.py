@@ -149,6 +149,18 @@ def tables_of(score, permitted, extended=True):
     return build_tables(score, space, sums=True)
 
 
+def space_of_size(rng, adjacency, n_candidates):
+    """Every node has as many candidates: its true parents, and others at random."""
+    n = len(adjacency)
+    permitted = np.zeros((n, n), dtype=bool)
+    for node in range(n):
+        # true parents first, the node itself last
+        rank = rng.random(n) - adjacency[:, node]
+        rank[node] = 2.0
+        permitted[np.argsort(rank)[:n_candidates], node] = True
+    return permitted
+
+
 def order_chain(tables, order, seed=0):
     """A chain over orders, parents to the right, with the default moves."""
     n = len(tables)
@@ -331,7 +343,7 @@ class Table:
 
     def __init__(self, **columns):
         self.formats = columns
-        self.widths = {name: max(len(name), 7) + 2 for name in columns}
+        self.widths = {name: max(len(name), 8) + 2 for name in columns}
         print("".join(f"{name:>{w}}" for name, w in self.widths.items()), flush=True)
 
     def add(self, row):
@@ -342,5 +354,5 @@ class Table:
             text = "-" if value is None or value == "" else (
                 format(value, self.formats[name])
             )  # fmt: skip
-            line += f"{text:>{width}}"
+            line += f" {text:>{width - 1}}"
         print(line, flush=True)

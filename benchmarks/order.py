@@ -13,7 +13,15 @@ import time
 from functools import partial
 
 import numpy as np
-from common import best_of, exponent, final_space, order_chain, tables_of, timed
+from common import (
+    best_of,
+    exponent,
+    final_space,
+    order_chain,
+    space_of_size,
+    tables_of,
+    timed,
+)
 
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import topological_order
@@ -80,18 +88,6 @@ def time_two_chains(tables, order, repeats, n_steps):
     return [np.divide(*np.min(times, axis=0)[::-1]) for times in (wall, cpu)]
 
 
-def space_of_size(rng, network, n_candidates):
-    """Every node has as many candidates: its true parents, and others at random."""
-    n = len(network.adjacency)
-    permitted = np.zeros((n, n), dtype=bool)
-    for node in range(n):
-        # true parents first, the node itself last
-        rank = rng.random(n) - network.adjacency[:, node]
-        rank[node] = 2.0
-        permitted[np.argsort(rank)[:n_candidates], node] = True
-    return permitted
-
-
 def report_growth(what, sizes, times):
     row = "".join(f"{1e9 * seconds:>8.0f}" for seconds in times)
     print(f"{what:<20}{row}   {what[0]}^{exponent(sizes, times):.2f}", flush=True)
@@ -108,7 +104,7 @@ def time_growth(arguments):
     scores = {n: BGe(alpha_mu=0.25).fit(net.data) for n, net in networks.items()}
 
     def step(n, n_candidates, extended):
-        permitted = space_of_size(rng, networks[n], n_candidates)
+        permitted = space_of_size(rng, networks[n].adjacency, n_candidates)
         order = topological_order(networks[n].adjacency)[::-1]
         tables = tables_of(scores[n], permitted, extended)
         return seconds_per_step(tables, order, arguments.repeats)
