@@ -338,12 +338,16 @@ class Table:
     Parameters
     ----------
     **columns : str
-        The format of each column's values, as in ``format(value, ".3f")``.
+        The format of each column's values, as in ``format(value, ".3f")``; ">14" for
+        text of up to 14 characters.
     """
 
     def __init__(self, **columns):
         self.formats = columns
-        self.widths = {name: max(len(name), 8) + 2 for name in columns}
+        self.widths = {
+            name: max(len(name), 8, int(form[1:]) if form.startswith(">") else 0) + 2
+            for name, form in columns.items()
+        }
         print("".join(f"{name:>{w}}" for name, w in self.widths.items()), flush=True)
 
     def add(self, row):

@@ -109,7 +109,7 @@ def main():
         arguments.scales = [0.1, 0.5, 2, 10]
 
     print("Agreement of edge probabilities of independent runs: median over pairs")
-    table = Table(n=".0f", graph=".0f", method="", scaled_steps=".1f", steps=".0f",
+    table = Table(n=".0f", graph=".0f", method=">9", scaled_steps=".1f", steps=".0f",
                   R2=".4f", RMSD=".4f", seconds=".2f")  # fmt: skip
     rows = []
     for n in arguments.sizes:

@@ -179,7 +179,7 @@ def main():
     methods = [m for m in arguments.methods if not (arguments.no_peers and m in PEERS)]
 
     table = Table(
-        network="", n=".0f", N=".0f", repeat=".0f", method="", seconds=".2f",
+        network=">10", n=".0f", N=".0f", repeat=".0f", method=">13", seconds=".2f",
         gain=".1f", SHD=".0f", edges=".0f", TPR=".3f", FPRp=".3f", AP=".3f", status="",
     )  # fmt: skip
     rows, points = [], []

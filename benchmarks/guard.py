@@ -76,7 +76,7 @@ def main():
     baseline = json.loads(BASELINE.read_text())
 
     print("Times in nanoseconds; the baseline is of another time or machine")
-    table = Table(loop="", now=".3f", baseline=".3f", unit=">14", slower=".2f",
+    table = Table(loop=">15", now=".3f", baseline=".3f", unit=">14", slower=".2f",
                   verdict="")  # fmt: skip
     for name, now in gauges.items():
         table.add({"loop": name, "now": now, "baseline": baseline["calibrations"][name],

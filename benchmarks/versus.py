@@ -168,7 +168,7 @@ def errors(means, exact):
 def compare_errors(arguments, note):
     print("\nError of edge probabilities against the exact ones, by time")
     table = Table(
-        n=".0f", seconds=".1f", method="", repeat=".0f", draws=".0f", rmse=".5f",
+        n=".0f", seconds=".1f", method=">9", repeat=".0f", draws=".0f", rmse=".5f",
         largest=".4f", error_order=".5f", bias=".5f", took=".1f", status="",
     )  # fmt: skip
     rows = []
@@ -221,7 +221,7 @@ def compare_errors(arguments, note):
 def compare_mixing(arguments, note):
     print("\nEffective draws per second of sampling; set-up: scores, tables, space")
     table = Table(
-        n=".0f", method="", setup=".2f", seconds=".1f", draws=".0f",
+        n=".0f", method=">9", setup=".2f", seconds=".1f", draws=".0f",
         ess_score=".1f", ess_edges=".1f", score=".1f", status="",
     )  # fmt: skip
     rows = []
