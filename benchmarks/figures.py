@@ -107,7 +107,7 @@ def legend_below(figure, axes):
 def panels(n_panels, n_columns=3, height=2.4):
     """A grid of axes, the unused ones hidden."""
     n_columns = max(1, min(n_columns, n_panels))
-    n_rows = -(-n_panels // n_columns)
+    n_rows = max(1, -(-n_panels // n_columns))
     figure, axes = plt.subplots(
         n_rows, n_columns, figsize=(2.8 * n_columns, height * n_rows), squeeze=False,
         layout="constrained",
@@ -326,7 +326,7 @@ def draw_discrete():
 
 def draw_scaling():
     """Time and memory as things grow."""
-    rows = [row for row in read_results("scaling") if row["status"] == "ok"]
+    rows = read_results("scaling")
     by_growth = groups(rows, "grows")
     figure, axes = panels(2 * len(by_growth), 2)
     figure.set_figwidth(7)
@@ -346,10 +346,11 @@ def draw_scaling():
     save(figure, "scaling")
     table = []
     for (what, grows), group in groups(rows, "what", "grows").items():
-        last = group[-1]
+        done = [row for row in group if row["status"] == "ok"]
+        last = done[-1] if done else group[0]
         table.append([
             what, grows, last["size"], last["seconds"], last["peak_mb"],
-            median(group, "exponent"), last.get("expected", ""),
+            median(group, "exponent"), group[-1].get("expected", ""),
         ])  # fmt: skip
     write_table(
         "scaling", "scaling",

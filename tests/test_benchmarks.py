@@ -155,3 +155,17 @@ def test_score_of_the_comparison_is_the_same_everywhere(benchmark):
     assert score.pair_scores(0, [1])[2, 3] == pytest.approx(
         score.local_score(0, [1, 2, 3])
     )
+
+
+def test_guard_looks_beyond_the_machine(benchmark):
+    guard = benchmark("guard")
+    baseline = {"times": {"loop": 10.0}, "calibrations": {"serial": 1.0, "memory": 2.0}}
+
+    def slowdown(time, serial, memory):
+        gauges = {"serial": serial, "memory": memory}
+        return guard.slowdown("loop", {"loop": time}, gauges, baseline)
+
+    assert slowdown(30.0, 1.0, 2.0) == pytest.approx(3.0)
+    # a machine that is three times as slow, or whose memory is
+    assert slowdown(30.0, 3.0, 6.0) == pytest.approx(1.0)
+    assert slowdown(30.0, 1.0, 6.0) == pytest.approx(1.0)
