@@ -1,6 +1,6 @@
 """Convergence: how far independent runs agree, by number of steps.
 
-    python benchmarks/convergence.py            # 25 minutes on one core
+    python benchmarks/convergence.py            # 25 minutes, estimated, on one core
     python benchmarks/convergence.py --quick    # half a minute
 
 The paper's figures 4 and S3: squared correlation, and root mean square difference, of

@@ -1,7 +1,7 @@
 """Categorical data from benchmark networks: how good, how fast, beside the peers.
 
-    python benchmarks/discrete.py            # up to 4 1/2 hours, 3 of them the peers'
-    python benchmarks/discrete.py --no-peers # an hour and a half
+    python benchmarks/discrete.py            # up to 4 1/2 hours, estimated, 3 the peers'
+    python benchmarks/discrete.py --no-peers # 1 1/2 hours, estimated
     python benchmarks/discrete.py --quick    # a minute or two
 
 Samples of N = 2n and 10n rows from well-known networks, and from binary networks on

@@ -8,9 +8,8 @@ polynomial and its reduction). The limit is the larger of the two times, at the 
 that are reached on this core in the same run: copies within the cache, where these
 tables stay, and half the rate of a product of matrices, since without fused
 multiply-add (the price of the same bits on every processor) a multiplication and an
-addition are two instructions. What lies between limit and reach in the chains is
-waiting, not work: a step is a chain of loads that each depend on the one before, and a
-branch on a random number.
+addition are two instructions. The limit knows nothing of latency: of loads that depend
+on the one before, of divisions, or of branches on a random number.
 """
 
 import argparse

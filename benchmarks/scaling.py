@@ -1,6 +1,6 @@
-"""Time and memory as the problem grows, beside what the paper's analysis says.
+"""Time and memory as the problem grows, beside what the algorithms let expect.
 
-    python benchmarks/scaling.py            # 20 minutes on one core, the cores apart
+    python benchmarks/scaling.py            # 20 minutes, estimated, on one core
     python benchmarks/scaling.py --quick    # a minute
 
 One thing grows at a time: the variables n (sparse graphs, one parent on average), the
@@ -11,9 +11,9 @@ of the sizes, and what is expected:
 
 - tables with an extra parent: n² 2^K entries, and K passes over them for the sums, so
   2^(K+1) takes twice the time, and n² it is with K fixed;
-- a step over orders: O(1) lookups of O(n) each in the paper, with extra parents; O(K)
-  here, whatever n; over partitions O(n) and more;
-- chains: n² ln n steps to converge, so n³ ln n for a run in the paper;
+- a step over orders: O(1) lookups, each O(n) if the rows of extra parents are added
+  up; O(K) here, whatever n; over partitions O(n) and more;
+- chains: n² ln n steps, each with the cost of a step;
 - rows: Gaussian data are read once; categorical tables take time in proportion.
 """
 
@@ -122,11 +122,11 @@ def series(quick):
         ("tables", "n", [50, 100, 200, 400], table_seconds,
          lambda n: (n, 8), "n²"),
         ("order step", "n", [50, 100, 200, 400, 800], step_seconds,
-         lambda n: ("order", n, 6), "n in the paper, constant here"),
+         lambda n: ("order", n, 6), "constant (n if rows were added up)"),
         ("partition step", "n", [50, 100, 200, 400], step_seconds,
          lambda n: ("partition", n, 6), "n² (blocks grow with n)"),
         ("order chain", "n", [50, 100, 200], sampling_seconds,
-         lambda n: ("order", n, 1, 1), "n³ ln n in the paper, n² ln n here"),
+         lambda n: ("order", n, 1, 1), "n² ln n"),
         ("partition chain", "n", [25, 50, 100], sampling_seconds,
          lambda n: ("partition", n, 1, 1), "n⁴ ln n"),
         ("search", "N", [1000, 10_000, 100_000, 1_000_000], search_seconds,

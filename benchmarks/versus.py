@@ -1,6 +1,6 @@
 """Samplers side by side: ours over orders and partitions, and sumu's Gadget.
 
-    python benchmarks/versus.py            # 50 minutes on one core
+    python benchmarks/versus.py            # 50 minutes, estimated, on one core
     python benchmarks/versus.py --quick    # a minute
 
 Equal time: on data of few variables, whose exact posterior is known (exact.py), the
