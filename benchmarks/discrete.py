@@ -1,6 +1,6 @@
 """Categorical data from benchmark networks: how good, how fast, beside the peers.
 
-    python benchmarks/discrete.py            # up to 4 1/2 hours, estimated, 3 the peers'
+    python benchmarks/discrete.py            # at most 4 1/2 hours, estimated
     python benchmarks/discrete.py --no-peers # 1 1/2 hours, estimated
     python benchmarks/discrete.py --quick    # a minute or two
 
