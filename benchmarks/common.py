@@ -1,18 +1,40 @@
 """What the benchmarks share: clocks, results as files, tables on the screen."""
 
 import csv
+import multiprocessing
 import os
 import platform
 import subprocess
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from skbidag import IterativeSearchStructure
+from skbidag._chains import bit_generator
+from skbidag._core._order import OrderChain
+from skbidag._core._partition import PartitionChain
+from skbidag._core._tables import TableViews
+from skbidag._order import move_mixture
+from skbidag._partition import default_moves, partition_of_dag
+from skbidag._search_space import make_space, resolve_constraints
+from skbidag._tables import build_tables
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 # The paper's own figures, where they lie beside the checkout.
 PAPER = HERE.parents[1] / "shared" / "paper"
+
+# Times are of one core unless a script says otherwise.
+threadpool_limits(1)
+
+
+# ------------------------------------------------------------------------- clocks
 
 
 def best_of(function, repeats, clock=time.perf_counter):
@@ -32,6 +54,186 @@ def timed(function, *args, **kwargs):
     return result, time.perf_counter() - start
 
 
+def exponent(sizes, times):
+    """Slope of log time over log size."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def peak_megabytes():
+    """The most memory this process has held, or NaN where the system is silent.
+
+    Not ``getrusage``: a process inherits that number from the one that started it.
+    """
+    try:
+        with open("/proc/self/status") as file:
+            for line in file:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    return float("nan")
+
+
+def in_process(function, *args, timeout=None, **kwargs):
+    """Run a function in a process of its own.
+
+    Parameters
+    ----------
+    function : callable
+        A function of a module or script, not of another function.
+    *args, **kwargs : objects
+        What it is called with.
+    timeout : float, default=None
+        Seconds after which the process is killed, imports included.
+
+    Returns
+    -------
+    outcome : dict
+        `status`: "ok", "time limit", or the error; with "ok" also `result`,
+        `seconds` (of the call) and `peak_mb` (of the process).
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(
+        target=_call_and_send, args=(theirs, function, args, kwargs), daemon=True
+    )
+    process.start()
+    theirs.close()
+    try:
+        outcome = ours.recv() if ours.poll(timeout) else {"status": "time limit"}
+    except EOFError:  # killed, for want of memory as a rule
+        process.join()
+        outcome = {"status": f"ended with code {process.exitcode}"}
+    finally:
+        process.kill()
+        process.join()
+    return outcome
+
+
+def _call_and_send(pipe, function, args, kwargs):
+    try:
+        # peers are talkative
+        with (
+            open(os.devnull, "w") as void,
+            redirect_stdout(void),
+            redirect_stderr(void),
+        ):
+            result, seconds = timed(function, *args, **kwargs)
+        outcome = {
+            "status": "ok",
+            "result": result,
+            "seconds": seconds,
+            "peak_mb": peak_megabytes(),
+        }
+    except ImportError as error:
+        outcome = {"status": f"not installed: {error.name}"}
+    except Exception as error:
+        outcome = {"status": f"{type(error).__name__}: {error}"[:200]}
+    pipe.send(outcome)
+    pipe.close()
+
+
+# ------------------------------------------------------------------------- chains
+
+
+def final_space(score, data, seed=0, **options):
+    """The iterative search, which ends with a space and the best DAG in it."""
+    return IterativeSearchStructure(score, n_draws=0, random_state=seed, **options).fit(
+        data
+    )
+
+
+def tables_of(score, permitted, extended=True):
+    """Tables with sums, on the permitted edges."""
+    space = make_space(permitted, resolve_constraints(len(permitted)),
+                       extended=extended)  # fmt: skip
+    return build_tables(score, space, sums=True)
+
+
+def space_of_size(rng, adjacency, n_candidates):
+    """Every node has as many candidates: its true parents, and others at random."""
+    n = len(adjacency)
+    permitted = np.zeros((n, n), dtype=bool)
+    for node in range(n):
+        # true parents first, the node itself last
+        rank = rng.random(n) - adjacency[:, node]
+        rank[node] = 2.0
+        permitted[np.argsort(rank)[:n_candidates], node] = True
+    return permitted
+
+
+def order_chain(tables, order, seed=0):
+    """A chain over orders, parents to the right, with the default moves."""
+    n = len(tables)
+    return OrderChain(
+        TableViews(tables), bit_generator((seed,), 0), order,
+        move_mixture("auto", (6, n, 1)),
+    )  # fmt: skip
+
+
+def partition_chain(tables, partition, seed=0):
+    """A chain over partitions, with the default moves."""
+    n = len(tables)
+    return PartitionChain(
+        TableViews(tables), bit_generator((seed,), 0), partition,
+        move_mixture("auto", default_moves(n)),
+    )  # fmt: skip
+
+
+def chain_from_dag(kind, tables, adjacency, seed=0):
+    """A chain of either kind, "order" or "partition", that starts at a DAG."""
+    partition = partition_of_dag(adjacency)
+    if kind == "order":
+        return order_chain(tables, np.argsort(partition, kind="stable"), seed)
+    return partition_chain(tables, partition, seed)
+
+
+def draw_dags(chain, n, n_draws, thin):
+    """Draw a DAG after every `thin` steps: packed DAGs and their log scores."""
+    packed = np.zeros((n_draws, n, -(-n // 8)), dtype=np.uint8)
+    log_scores = np.empty(n_draws)
+    for draw in range(n_draws):
+        chain.run(thin)
+        log_scores[draw] = chain.draw_dag(packed[draw])
+    return packed, log_scores
+
+
+def edge_means(packed, n):
+    """Share of the packed DAGs that have each edge."""
+    counts = np.zeros((n, n))
+    for start in range(0, len(packed), 256):
+        counts += np.unpackbits(packed[start : start + 256], axis=-1, count=n).sum(
+            axis=0, dtype=np.int64
+        )
+    return counts / max(1, len(packed))
+
+
+def effective_size(draws):
+    """Effective number of draws (Geyer's initial positive sequence)."""
+    n = len(draws)
+    centered = draws - draws.mean()
+    if not centered.any():
+        return np.nan
+    spectrum = np.fft.rfft(centered, 2 * n)
+    acf = np.fft.irfft(np.abs(spectrum) ** 2)[:n]
+    acf /= acf[0]
+    pairs = acf[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
+    stop = np.argmax(pairs < 0) if (pairs < 0).any() else len(pairs)
+    return n / max(2.0 * pairs[:stop].sum() - 1.0, 1e-12)
+
+
+def effective_edges(dags, low=0.05, high=0.95):
+    """Median effective number of draws, over the edges that are uncertain."""
+    means = dags.mean(axis=0)
+    uncertain = np.argwhere((means > low) & (means < high))
+    if len(uncertain) == 0:
+        return np.nan
+    return float(np.median([effective_size(dags[:, i, j]) for i, j in uncertain]))
+
+
+# ------------------------------------------------------------------------ results
+
+
 def processor():
     """The processor's name."""
     try:
@@ -44,16 +246,22 @@ def processor():
     return platform.processor() or platform.machine()
 
 
+@cache
 def commit():
-    """The checkout's commit, with a plus sign if files have changed since."""
-    try:
+    """The checkout's commit, with a plus sign if code has changed since."""
+    made = ("benchmarks/results", "docs/images", "docs/tables")  # by the benchmarks
+
+    def git(*arguments):
         return subprocess.run(
-            ["git", "describe", "--always", "--dirty=+"],
-            cwd=HERE,
-            capture_output=True,
-            text=True,
-            check=True,
+            ["git", *arguments], cwd=HERE, capture_output=True, text=True, check=True
         ).stdout.strip()
+
+    try:
+        changed = git(
+            "status", "--porcelain", "--untracked-files=no", "--", ":/",
+            *(f":(exclude,top){path}" for path in made),
+        )  # fmt: skip
+        return git("describe", "--always") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -79,17 +287,22 @@ def circumstances(packages=()):
     }
 
 
-def write_results(name, rows, directory=RESULTS, packages=()):
+def write_results(name, rows, directory=RESULTS, packages=(), note=""):
     """Write rows, dictionaries, to ``results/<name>.csv``.
 
     The first lines, which start with ``#``, tell the circumstances; `read_results`
-    skips them. Numbers keep six digits.
+    skips them. A `note` is one of them: that a run was a quick one, for instance.
+    Numbers keep six digits. Scripts write after every setting: a run that is cut
+    off leaves what it had.
     """
     directory.mkdir(exist_ok=True)
     path = directory / f"{name}.csv"
     columns = list(dict.fromkeys(column for row in rows for column in row))
+    about = circumstances(packages)
+    if note:
+        about["note"] = note
     with open(path, "w", newline="") as file:
-        for key, value in circumstances(packages).items():
+        for key, value in about.items():
             file.write(f"# {key}: {value}\n")
         writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
         writer.writeheader()
@@ -111,6 +324,13 @@ def read_results(name, directory=RESULTS):
     ]
 
 
+def read_circumstances(name, directory=RESULTS):
+    """What `write_results` noted beside the rows."""
+    with open(directory / f"{name}.csv") as file:
+        lines = [line[1:].strip() for line in file if line.startswith("#")]
+    return dict(line.split(": ", 1) for line in lines if ": " in line)
+
+
 def number(text):
     """A float if the text is one, the text otherwise."""
     try:
@@ -125,12 +345,16 @@ class Table:
     Parameters
     ----------
     **columns : str
-        The format of each column's values, as in ``format(value, ".3f")``.
+        The format of each column's values, as in ``format(value, ".3f")``; ">14" for
+        text of up to 14 characters.
     """
 
     def __init__(self, **columns):
         self.formats = columns
-        self.widths = {name: max(len(name), 7) + 2 for name in columns}
+        self.widths = {
+            name: max(len(name), 8, int(form[1:]) if form.startswith(">") else 0) + 2
+            for name, form in columns.items()
+        }
         print("".join(f"{name:>{w}}" for name, w in self.widths.items()), flush=True)
 
     def add(self, row):
@@ -141,5 +365,5 @@ class Table:
             text = "-" if value is None or value == "" else (
                 format(value, self.formats[name])
             )  # fmt: skip
-            line += f"{text:>{width}}"
+            line += f" {text:>{width - 1}}"
         print(line, flush=True)

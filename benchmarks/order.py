@@ -13,12 +13,16 @@ import time
 from functools import partial
 
 import numpy as np
+from common import (
+    best_of,
+    exponent,
+    final_space,
+    order_chain,
+    space_of_size,
+    tables_of,
+    timed,
+)
 
-from skbidag import IterativeSearchStructure
-from skbidag._core._order import OrderChain
-from skbidag._core._tables import TableViews
-from skbidag._search_space import make_space, resolve_constraints
-from skbidag._tables import build_tables
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import topological_order
 from skbidag.scores import BGe
@@ -29,32 +33,9 @@ TARGETS = {20: 2_000_000, 80: 1_000_000, 200: 400_000}
 LARGEST_SLOWDOWN = 1.15
 
 
-def best_of(function, repeats, clock=time.perf_counter):
-    """Shortest of several runs, in seconds."""
-    times = []
-    for _ in range(repeats):
-        start = clock()
-        function()
-        times.append(clock() - start)
-    return min(times)
-
-
-def make_chain(tables, order, seed=0):
-    n = len(tables)
-    return OrderChain(
-        TableViews(tables), np.random.PCG64(seed), order, np.array([6, n, 1]) / (n + 7)
-    )
-
-
-def tables_of(score, permitted, extended):
-    n = len(permitted)
-    space = make_space(permitted, resolve_constraints(n), extended=extended)
-    return build_tables(score, space, sums=True)
-
-
 def seconds_per_step(tables, order, repeats, seconds=0.2):
     """Processor time of a step in equilibrium: on an idle core, just its time."""
-    chain = make_chain(tables, order)
+    chain = order_chain(tables, order)
     n_steps, elapsed = 1000, 0.0
     while elapsed < seconds:  # also the burn-in, which starts at a good order
         n_steps *= 2
@@ -65,14 +46,10 @@ def seconds_per_step(tables, order, repeats, seconds=0.2):
 def learn(n, seed):
     """The score, the final space of the search, and an order to start from."""
     X = make_gaussian_network(10 * n, n, random_state=seed).data
-    score = BGe(alpha_mu=0.25)
-    search = IterativeSearchStructure(score, n_draws=0, random_state=seed)
-    start = time.perf_counter()
-    search.fit(X)
-    seconds = time.perf_counter() - start
+    search, seconds = timed(final_space, BGe(alpha_mu=0.25), X, seed)
     # parents stand to the right
     order = topological_order(search.adjacency_)[::-1]
-    return score.fit(X), search.search_space_, order, seconds
+    return search.score_, search.search_space_, order, seconds
 
 
 def time_two_chains(tables, order, repeats, n_steps):
@@ -84,7 +61,7 @@ def time_two_chains(tables, order, repeats, n_steps):
         By the clock on the wall, which other work on the machine spoils, and by
         processor time per chain, which chains that get in each other's way spoil.
     """
-    chains = [make_chain(tables, order, seed) for seed in range(2)]
+    chains = [order_chain(tables, order, seed) for seed in range(2)]
     cpu_times = []
 
     def run(chain):
@@ -111,23 +88,6 @@ def time_two_chains(tables, order, repeats, n_steps):
     return [np.divide(*np.min(times, axis=0)[::-1]) for times in (wall, cpu)]
 
 
-def space_of_size(rng, network, n_candidates):
-    """Every node has as many candidates: its true parents, and others at random."""
-    n = len(network.adjacency)
-    permitted = np.zeros((n, n), dtype=bool)
-    for node in range(n):
-        # true parents first, the node itself last
-        rank = rng.random(n) - network.adjacency[:, node]
-        rank[node] = 2.0
-        permitted[np.argsort(rank)[:n_candidates], node] = True
-    return permitted
-
-
-def exponent(sizes, times):
-    """Slope of log time over log size."""
-    return np.polyfit(np.log(sizes), np.log(times), 1)[0]
-
-
 def report_growth(what, sizes, times):
     row = "".join(f"{1e9 * seconds:>8.0f}" for seconds in times)
     print(f"{what:<20}{row}   {what[0]}^{exponent(sizes, times):.2f}", flush=True)
@@ -144,7 +104,7 @@ def time_growth(arguments):
     scores = {n: BGe(alpha_mu=0.25).fit(net.data) for n, net in networks.items()}
 
     def step(n, n_candidates, extended):
-        permitted = space_of_size(rng, networks[n], n_candidates)
+        permitted = space_of_size(rng, networks[n].adjacency, n_candidates)
         order = topological_order(networks[n].adjacency)[::-1]
         tables = tables_of(scores[n], permitted, extended)
         return seconds_per_step(tables, order, arguments.repeats)

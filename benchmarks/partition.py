@@ -9,39 +9,31 @@ best of several runs on one core.
 
 import argparse
 import sys
-import time
 import warnings
+from functools import partial
 
 import numpy as np
+from common import (
+    best_of,
+    draw_dags,
+    effective_edges,
+    effective_size,
+    final_space,
+    order_chain,
+    tables_of,
+    timed,
+)
 
-from skbidag import IterativeSearchStructure
 from skbidag._chains import bit_generator
-from skbidag._core._order import OrderChain
 from skbidag._core._partition import PartitionChain
 from skbidag._core._tables import TableViews
 from skbidag._order import move_mixture
 from skbidag._partition import default_moves, partition_of_dag
-from skbidag._search_space import make_space, resolve_constraints
-from skbidag._tables import build_tables
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.scores import BDe, BGe
 
 TARGETS = {20: 400_000, 80: 150_000}  # steps per second, Gaussian, 10 n rows
 MOVES = ["swap", "adjacent swap", "split or join", "relocation", "reversal"]
-
-
-def effective_size(draws):
-    """Effective number of draws (Geyer's initial positive sequence)."""
-    n = len(draws)
-    centered = draws - draws.mean()
-    if not centered.any():
-        return np.nan
-    spectrum = np.fft.rfft(centered, 2 * n)
-    acf = np.fft.irfft(np.abs(spectrum) ** 2)[:n]
-    acf /= acf[0]
-    pairs = acf[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
-    stop = np.argmax(pairs < 0) if (pairs < 0).any() else len(pairs)
-    return n / max(2.0 * pairs[:stop].sum() - 1.0, 1e-12)
 
 
 def problem(n, kind, rows_per_variable):
@@ -52,22 +44,8 @@ def problem(n, kind, rows_per_variable):
     else:
         data = make_discrete_network(rows_per_variable * n, n, random_state=0).data
         score = BDe()
-    search = IterativeSearchStructure(score, n_draws=0, random_state=0).fit(data)
-    constraints = resolve_constraints(
-        n, None, forbidden_edges=None, required_edges=None, tiers=None, max_parents=14
-    )
-    space = make_space(search.search_space_, constraints, extended=True)
-    return data, search, build_tables(search.score_, space, sums=True)
-
-
-def best_rate(chain, n_steps, repeats):
-    """Steps per second, the best of several runs."""
-    rates = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        chain.run(n_steps)
-        rates.append(n_steps / (time.perf_counter() - start))
-    return max(rates)
+    search = final_space(score, data)
+    return data, search, tables_of(search.score_, search.search_space_)
 
 
 def time_moves(n, tables, adjacency, repeats):
@@ -78,7 +56,8 @@ def time_moves(n, tables, adjacency, repeats):
         chain = PartitionChain(TableViews(tables), bit_generator((0,), 0), partition,
                                moves)  # fmt: skip
         slow = name in ("relocation", "reversal")
-        rate = best_rate(chain, 2000 if slow else 50_000, repeats)
+        n_steps = 2000 if slow else 50_000
+        rate = n_steps / best_of(partial(chain.run, n_steps), repeats)
         lookups, exact, rows, columns = chain.lookup_counts
         accepted = chain.accepted_moves.sum() / chain.proposed_moves.sum()
         print(
@@ -93,30 +72,17 @@ def time_moves(n, tables, adjacency, repeats):
 
 def mixing(chain, n, n_draws, thin):
     """Effective draws per second: of the score, and the median over edges."""
-    packed = np.zeros((n_draws, n, -(-n // 8)), dtype=np.uint8)
-    log_scores = np.empty(n_draws)
     chain.run(n_draws * thin // 10)
-    start = time.perf_counter()
-    for d in range(n_draws):
-        chain.run(thin)
-        log_scores[d] = chain.draw_dag(packed[d])
-    seconds = time.perf_counter() - start
-    dags = np.unpackbits(packed, axis=-1, count=n)
-    means = dags.mean(axis=0)
-    uncertain = (means > 0.05) & (means < 0.95)
-    edges = [effective_size(dags[:, i, j]) for i, j in np.argwhere(uncertain)]
-    return effective_size(log_scores) / seconds, np.median(edges) / seconds, seconds
+    (packed, log_scores), seconds = timed(draw_dags, chain, n, n_draws, thin)
+    edges = effective_edges(np.unpackbits(packed, axis=-1, count=n))
+    return effective_size(log_scores) / seconds, edges / seconds, seconds
 
 
 def compare_mixing(n, tables, adjacency, n_draws, thin, mixtures):
     partition = partition_of_dag(adjacency)
     order = np.argsort(partition, kind="stable")
     views = TableViews(tables)
-    chains = {
-        "order": OrderChain(
-            views, bit_generator((0,), 0), order, np.array([6, n, 1]) / (n + 7)
-        )
-    }
+    chains = {"order": order_chain(tables, order)}
     for moves in mixtures:
         chains[f"partition {moves}"] = PartitionChain(
             views, bit_generator((0,), 0), partition, move_mixture(moves, MOVES)

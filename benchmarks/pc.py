@@ -5,14 +5,13 @@
 
 The graphs are Erdős–Rényi with two parents on average, weights from U(0.4, 2) and
 unit noise; the columns are standardized. Times are the best of several runs, except
-that causal-learn runs once where it takes more than a second. Run it with
-``OMP_NUM_THREADS=1`` to keep the correlation matrix on one core too.
+that causal-learn runs once where it takes more than a second.
 """
 
 import argparse
-from time import perf_counter
 
 import numpy as np
+from common import best_of, timed
 
 from skbidag._pc import pc_skeleton
 
@@ -35,13 +34,9 @@ def make_levels(X, n_levels=3):
 
 def best_time(function, repeats):
     """Shortest of several runs; one is enough if it takes more than a second."""
-    best = np.inf
-    for _ in range(repeats):
-        start = perf_counter()
-        result = function()
-        best = min(best, perf_counter() - start)
-        if best > 1:
-            break
+    result, best = timed(function)
+    if best <= 1:
+        best = min(best, best_of(function, repeats))
     return best, result
 
 

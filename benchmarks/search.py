@@ -9,19 +9,17 @@ The graphs are Erdős–Rényi with two parents on average, weights from U(0.4, 
 unit noise; the columns are standardized. BGe with alpha_mu = 0.25, PC with its
 default alpha, the time of which counts. Beside the distance from the true CPDAG
 stands the paper's own (its file `paper_accuracy.csv`, if there). A search has failed
-for sure where its best DAG scores below the one that the data come from. Run it with
-``OMP_NUM_THREADS=1``.
+for sure where its best DAG scores below the one that the data come from.
 """
 
 import argparse
 import csv
-import resource
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
+from common import PAPER, peak_megabytes, timed
 
 from skbidag import IterativeSearchStructure, _search
 from skbidag.datasets import load_network, make_gaussian_network
@@ -31,7 +29,6 @@ from skbidag.scores import BDe, BGe
 # Graphs of each size, and the median seconds to stay below.
 N_GRAPHS = {20: 20, 80: 20, 140: 5, 200: 5}
 TARGETS = {20: 0.3, 80: 2.0, 200: 20.0}
-PAPER = Path(__file__).parents[2] / "shared" / "paper" / "paper_accuracy.csv"
 # More rounding than a sum of local scores has.
 ROUNDING = 1e-6
 
@@ -56,9 +53,7 @@ def fit(X, score, seed, **options):
     model = IterativeSearchStructure(score, n_draws=0, random_state=seed, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PC's sets that are too large
-        start = perf_counter()
-        model.fit(X)
-    return model, perf_counter() - start
+        return timed(model.fit, X)
 
 
 def make_graphs(n_features, factor, n_graphs, seed):
@@ -73,10 +68,6 @@ def make_graphs(n_features, factor, n_graphs, seed):
 def excess(model, adjacency):
     """By how much the best DAG found scores above the generating one."""
     return model.log_score_ - model.score_.dag_score(adjacency)
-
-
-def peak_gigabytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
 
 
 def count_of(flags):
@@ -114,7 +105,7 @@ def run_paper_setting(args):
                 f"{n:>4}{factor * n:>6}{n_graphs:>10}{np.median(distances):>8.3f}"
                 f"{np.mean(distances):>8.3f}{theirs or '-':>16}{count_of(well):>10}"
                 f"{min(gains):>9.2f}{np.median(seconds):>9.3f}{max(seconds):>9.3f}"
-                f"{target:>9}{peak_gigabytes():>8.2f}",
+                f"{target:>9}{peak_megabytes() / 1024:>8.2f}",
                 flush=True,
             )
     print(f"best DAG scores at least as the generating one: {count_of(reached)}")
@@ -243,7 +234,10 @@ def main():
     parser.add_argument("--engines", action="store_true", help="compare engines")
     parser.add_argument("--ablation", action="store_true", help="leave out parts")
     parser.add_argument(
-        "--paper", type=Path, default=PAPER, help="the paper's accuracy (csv)"
+        "--paper",
+        type=Path,
+        default=PAPER / "paper_accuracy.csv",
+        help="the paper's accuracy (csv)",
     )
     args = parser.parse_args()
     if args.quick:

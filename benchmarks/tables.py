@@ -9,24 +9,14 @@ that are there; "scores and sums" is a node's table from nothing, memory include
 
 import argparse
 import sys
-import time
 
 import numpy as np
+from common import best_of
 
 from skbidag._core._subsets import subset_maxima, subset_sums
 from skbidag._search_space import SearchSpace
 from skbidag._tables import score_table
 from skbidag.scores import BGe
-
-
-def best_of(function, repeats):
-    """Shortest of several runs, in seconds."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def gaussian_data(rng, n_samples, n):

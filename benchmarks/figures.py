@@ -1,0 +1,463 @@
+"""Draw the figures and write the tables of the documentation's page on benchmarks.
+
+    python benchmarks/figures.py                # all studies with results, seconds
+    python benchmarks/figures.py --only paper   # one of them
+
+Reads ``benchmarks/results/*.csv``; writes ``docs/images/benchmarks_*.svg`` and
+``docs/tables/*.inc``, which ``docs/benchmarks.rst`` includes. A study without results
+gets a table that says so and a figure that is empty, so that the page builds.
+"""
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from common import HERE, RESULTS, read_circumstances, read_results
+from matplotlib.ticker import NullFormatter
+
+IMAGES = HERE.parent / "docs" / "images"
+TABLES = HERE.parent / "docs" / "tables"
+
+# Okabe & Ito's colors, which color-blind readers can tell apart; markers help, too.
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
+STYLES = {
+    name: (COLORS[k], MARKERS[k])
+    for k, names in enumerate([
+        ("order", "MCMC"), ("partition",), ("search", "MAP"), ("sumu", "iMCMC"),
+        ("GES",), ("PC", "hill climbing"),
+    ])
+    for name in names
+}  # fmt: skip
+
+plt.switch_backend("Agg")
+plt.rcParams.update({
+    "svg.hashsalt": "skbidag",  # the same file for the same results
+    "svg.fonttype": "none",  # text as text: small files
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+})  # fmt: skip
+
+
+# ------------------------------------------------------------------- what is shared
+
+
+def groups(rows, *keys):
+    """Rows by the values of some columns, in the order in which these come."""
+    found = defaultdict(list)
+    for row in rows:
+        found[tuple(row[key] for key in keys)].append(row)
+    return found
+
+
+def values(rows, key):
+    """A column as an array, rows without it left out."""
+    return np.array([row[key] for row in rows if isinstance(row.get(key), float)])
+
+
+def median(rows, key):
+    column = values(rows, key)
+    return float(np.median(column)) if len(column) else ""
+
+
+def curve(ax, rows, x, y, label, style=None, **options):
+    """Medians of `y` at each `x`, over graphs or repeats, with quartiles."""
+    points = sorted(groups(rows, x).items())
+    at = np.array([key[0] for key, group in points if len(values(group, y))])
+    columns = [values(group, y) for _, group in points if len(values(group, y))]
+    if len(at) == 0:
+        return
+    color, marker = style or STYLES[label]
+    middle = [np.median(column) for column in columns]
+    ax.plot(at, middle, color=color, marker=marker, ms=4, label=label, **options)
+    if max(map(len, columns)) > 2:
+        low, high = np.array([np.quantile(c, [0.25, 0.75]) for c in columns]).T
+        ax.fill_between(at, low, high, color=color, alpha=0.15, lw=0)
+
+
+def save(figure, name):
+    IMAGES.mkdir(exist_ok=True)
+    path = IMAGES / f"benchmarks_{name}.svg"
+    figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
+    plt.close(figure)
+    # matplotlib leaves blanks at the ends of lines
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(map(str.rstrip, lines)) + "\n", encoding="utf-8")
+    print(path)
+
+
+def legend_below(figure, axes):
+    """One legend for all panels."""
+    entries = {}
+    for ax in np.ravel(axes):
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    figure.legend(
+        entries.values(), entries.keys(), loc="upper center",
+        bbox_to_anchor=(0.5, 0.0), ncols=max(1, min(6, len(entries))),
+    )  # fmt: skip
+
+
+def panels(n_panels, n_columns=3, height=2.4):
+    """A grid of axes, the unused ones hidden."""
+    n_columns = max(1, min(n_columns, n_panels))
+    n_rows = max(1, -(-n_panels // n_columns))
+    figure, axes = plt.subplots(
+        n_rows, n_columns, figsize=(2.8 * n_columns, height * n_rows), squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for ax in axes.ravel()[n_panels:]:
+        ax.set_visible(False)
+    return figure, axes.ravel()[:n_panels]
+
+
+def write_table(name, source, columns, rows):
+    """A table as reStructuredText, under a line that tells where it comes from.
+
+    Parameters
+    ----------
+    name : str
+        The file is ``docs/tables/<name>.inc``.
+    source : str
+        Name of the results.
+    columns : dict of str to str
+        Heading of each column, and the format of its numbers.
+    rows : list of list
+        The cells.
+    """
+    about = read_circumstances(source)
+    lines = [
+        f"*Commit {about.get('commit', '?')} of {about.get('date', '?')}, "
+        f"{about.get('processor', '?')}, Python {about.get('python', '?')}, "
+        f"numpy {about.get('numpy', '?')}"
+        + (f": {about['note']}" if "note" in about else "")
+        + ".*",
+        "",
+        ".. csv-table::",
+        "   :header: " + ", ".join(f'"{heading}"' for heading in columns),
+        "",
+    ]
+    for row in rows:
+        cells = [
+            format(cell, form) if isinstance(cell, (int, float)) else str(cell)
+            for cell, form in zip(row, columns.values(), strict=True)
+        ]
+        lines.append("   " + ", ".join(f'"{cell or "-"}"' for cell in cells))
+    put_table(name, lines)
+
+
+def put_table(name, lines):
+    TABLES.mkdir(exist_ok=True)
+    (TABLES / f"{name}.inc").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(TABLES / f"{name}.inc")
+
+
+# -------------------------------------------------------------------------- studies
+
+
+def draw_paper():
+    """The paper's study: rates by threshold, distances, times."""
+    rows = read_results("paper")
+    reference = []
+    if (RESULTS / "paper_reference.csv").exists():
+        reference = read_results("paper_reference")
+    setting = ("type", "n", "N", "parents")
+    theirs = groups(reference, *setting)
+    settings = groups(rows, *setting)
+
+    def title(key):
+        kind, n, N, parents = key
+        return f"{kind}, n = {n:.0f}, N = {N:.0f}, {parents:g} parents"
+
+    figure, axes = panels(len(settings))
+    for ax, (key, group) in zip(axes, settings.items(), strict=True):
+        for (method,), found in groups(group, "method").items():
+            color, marker = STYLES[method]
+            by_threshold = groups(found, "threshold").values()
+            x, y = ([np.median(values(g, name)) for g in by_threshold]
+                    for name in ("FPRp", "TPR"))  # fmt: skip
+            ax.plot(*np.array(sorted(zip(x, y, strict=True))).T, color=color,
+                    marker=marker, ms=3, label=method)  # fmt: skip
+            old = [row for row in theirs.get(key, ()) if row["method"] == method]
+            if old:
+                x, y = values(old, "FPRp_median"), values(old, "TPR_median")
+                ax.plot(x, y, color=color, marker=marker, ms=3, mfc="none", ls=":",
+                        label=f"{method}, paper")  # fmt: skip
+        ax.set(title=title(key), xlim=(-0.02, 1.0), xlabel="FPRp", ylabel="TPR")
+        ax.title.set_fontsize(8)
+    legend_below(figure, axes)
+    save(figure, "paper_rates")
+
+    # the samplers at the paper's headline threshold, the others at their best one
+    table, times = [], []
+    for key, group in settings.items():
+        for (method,), found in groups(group, "method").items():
+            ours = headline(found, "threshold", "SHDn")
+            old = headline(
+                [row for row in theirs.get(key, ()) if row["method"] == method],
+                "value", "SHDn_median",
+            )  # fmt: skip
+            table.append([
+                *key, method, ours[0]["threshold"] if ours else "",
+                median(ours, "SHDn"),
+                float(np.mean(values(ours, "SHDn"))) if len(ours) else "",
+                median(old, "SHDn_median"), median(old, "SHDn_mean"),
+                median(found, "seconds"),
+            ])  # fmt: skip
+            times.append((key, method, median(found, "seconds")))
+    write_table(
+        "paper", "paper",
+        {"graph": "", "n": ".0f", "N": ".0f", "parents": "g", "method": "",
+         "threshold": "g", "SHD/n, median": ".3f", "mean": ".3f",
+         "paper's, median": ".3f", "paper's, mean": ".3f", "seconds": ".3g"},
+        table,
+    )  # fmt: skip
+
+    figure, (ax,) = panels(1, height=0.22 * len(settings) + 1.2)
+    figure.set_figwidth(7)
+    labels = list(dict.fromkeys(title(tuple(row[:4])) for row in table))
+    for row in table:
+        place = -labels.index(title(tuple(row[:4])))
+        color, marker = STYLES[row[4]]
+        ax.plot(row[6], place, marker, color=color, label=row[4])
+        if row[8] != "":
+            ax.plot(row[8], place, marker, color=color, mfc="none",
+                    label=f"{row[4]}, paper")  # fmt: skip
+    ax.set(yticks=-np.arange(len(labels)), yticklabels=labels, xlabel="SHD / n")
+    legend_below(figure, ax)
+    save(figure, "paper_distances")
+
+    figure, (ax,) = panels(1, height=3)
+    figure.set_figwidth(6)
+    for method in dict.fromkeys(method for _, method, _ in times):
+        points = [{"n": key[1], "seconds": t} for key, m, t in times if m == method]
+        curve(ax, points, "n", "seconds", method)
+    ax.set(xscale="log", yscale="log", xlabel="n", ylabel="seconds, median")
+    legend_below(figure, ax)
+    save(figure, "paper_times")
+
+
+def headline(rows, key, distance):
+    """Rows at threshold 0.6, or where there is none, at the best threshold."""
+    by_threshold = groups(rows, key)
+    if not by_threshold:
+        return []
+    if (0.6,) in by_threshold:
+        return by_threshold[0.6,]
+    return min(
+        by_threshold.values(),
+        key=lambda found: np.median(values(found, distance)),
+    )
+
+
+def draw_convergence():
+    """Agreement of runs, by steps in units of n² ln n."""
+    rows = read_results("convergence")
+    sizes = groups(rows, "n")
+    figure, axes = panels(2 * len(sizes), len(sizes))
+    for k, ((n,), group) in enumerate(sizes.items()):
+        for (method,), found in groups(group, "method").items():
+            upper, lower = axes[k], axes[len(sizes) + k]
+            curve(upper, found, "scaled_steps", "R2", method)
+            curve(lower, found, "scaled_steps", "RMSD", method)
+        upper.set(title=f"n = {n:.0f}", xscale="log", ylim=(0, 1.02), ylabel="R²")
+        lower.set(xscale="log", yscale="log", xlabel="steps / (n² ln n)",
+                  ylabel="RMSD")  # fmt: skip
+    legend_below(figure, axes)
+    save(figure, "convergence")
+    table = [
+        [*key, median(group, "R2"), median(group, "RMSD"), median(group, "seconds")]
+        for key, group in groups(rows, "n", "method", "scaled_steps").items()
+        if key[2] in (1, 10, max(row["scaled_steps"] for row in rows))
+    ]
+    write_table(
+        "convergence", "convergence",
+        {"n": ".0f", "method": "", "steps / (n² ln n)": "g", "R²": ".4f",
+         "RMSD": ".4f", "seconds": ".2f"},
+        table,
+    )  # fmt: skip
+
+
+def draw_discrete():
+    """Benchmark networks: a table of all methods, and ROC curves."""
+    rows = read_results("discrete")
+    table = []
+    for key, group in groups(rows, "network", "n", "N", "method").items():
+        if not len(values(group, "seconds")) and group[0]["status"] != "time limit":
+            continue  # not installed
+        table.append([
+            *key, *(median(group, name) for name in ("gain", "SHD", "AP", "seconds")),
+        ])  # fmt: skip
+        if table[-1][-1] == "":
+            table[-1][-1] = "time limit"
+    write_table(
+        "discrete", "discrete",
+        {"network": "", "n": ".0f", "N": ".0f", "method": "", "gain": ".1f",
+         "SHD": ".0f", "AP": ".3f", "seconds": ".3g"},
+        table,
+    )  # fmt: skip
+    points = read_results("discrete_roc")
+    settings = groups(points, "network", "N")
+    figure, axes = panels(len(settings), 4)
+    for ax, ((network, N), group) in zip(axes, settings.items(), strict=True):
+        for (method,), found in groups(group, "method").items():
+            by_threshold = groups(found, "threshold").values()
+            x, y = ([np.median(values(g, name)) for g in by_threshold]
+                    for name in ("FPRp", "TPR"))  # fmt: skip
+            color, marker = STYLES[method]
+            ax.plot(x, y, color=color, marker=marker, ms=3, label=method)
+        for (method,), found in groups(rows, "method").items():
+            here = [r for r in found if (r["network"], r["N"]) == (network, N)]
+            if method not in ("order", "partition") and len(values(here, "TPR")):
+                color, marker = STYLES[method]
+                ax.plot(median(here, "FPRp"), median(here, "TPR"), marker,
+                        color=color, label=method)  # fmt: skip
+        ax.set(title=f"{network}, N = {N:.0f}", xlim=(-0.02, 1), ylim=(0, 1.02),
+               xlabel="FPRp", ylabel="TPR")  # fmt: skip
+    legend_below(figure, axes)
+    save(figure, "discrete")
+
+
+def draw_scaling():
+    """Time and memory as things grow."""
+    rows = read_results("scaling")
+    by_growth = groups(rows, "grows")
+    figure, axes = panels(2 * len(by_growth), 2)
+    figure.set_figwidth(7)
+    for ((grows,), group), (left, right) in zip(
+        by_growth.items(), axes.reshape(-1, 2), strict=True
+    ):
+        for k, ((what,), found) in enumerate(groups(group, "what").items()):
+            style = COLORS[k % 7], MARKERS[k % 7]
+            curve(left, found, "size", "seconds", what, style)
+            curve(right, found, "size", "peak_mb", what, style)
+        left.set(ylabel="seconds")
+        right.set(ylabel="peak memory, MB")
+        for ax in (left, right):
+            ax.set(xscale="log", yscale="log", xlabel=grows)
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        right.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, "scaling")
+    table = []
+    for (what, grows), group in groups(rows, "what", "grows").items():
+        done = [row for row in group if row["status"] == "ok"]
+        last = done[-1] if done else group[0]
+        table.append([
+            what, grows, last["size"], last["seconds"], last["peak_mb"],
+            median(group, "exponent"), group[-1].get("expected", ""),
+        ])  # fmt: skip
+    write_table(
+        "scaling", "scaling",
+        {"what": "", "grows": "", "largest": ",.0f", "seconds": ".3g",
+         "peak MB": ".0f", "exponent": ".2f", "expected": ""},
+        table,
+    )  # fmt: skip
+
+
+def draw_versus_error():
+    """Error against the exact posterior, by time."""
+    rows = read_results("versus_error")
+    sizes = groups(rows, "n")
+    figure, axes = panels(len(sizes))
+    for ax, ((n,), group) in zip(axes, sizes.items(), strict=True):
+        for (method,), found in groups(group, "method").items():
+            curve(ax, found, "seconds", "rmse", method)
+            curve(ax, found, "seconds", "error_order", "order, own target",
+                  STYLES["order"], ls=":", mfc="none")  # fmt: skip
+        ax.axhline(group[0]["bias"], color="gray", lw=1, ls="--",
+                   label="bias of orders")  # fmt: skip
+        ax.set(title=f"n = {n:.0f}", xscale="log", yscale="log", xlabel="seconds",
+               ylabel="RMSE of edge probabilities")  # fmt: skip
+    legend_below(figure, axes)
+    save(figure, "versus")
+    table = [
+        [*key, *(median(group, name) for name in ("rmse", "error_order", "draws"))]
+        for key, group in groups(rows, "n", "seconds", "method").items()
+        if len(values(group, "rmse"))
+    ]
+    write_table(
+        "versus_error", "versus_error",
+        {"n": ".0f", "seconds": "g", "method": "", "RMSE": ".5f",
+         "RMSE to own target": ".5f", "draws": ".0f"},
+        table,
+    )  # fmt: skip
+
+
+def draw_versus_mixing():
+    """Effective draws per second: a table."""
+    rows = [row for row in read_results("versus_mixing") if row["status"] == "ok"]
+    write_table(
+        "versus_mixing", "versus_mixing",
+        {"n": ".0f", "method": "", "set-up, s": ".2f",
+         "effective draws/s, score": ".1f", "edges": ".1f", "mean log score": ".1f"},
+        [[row[name] for name in ("n", "method", "setup", "ess_score", "ess_edges",
+                                 "score")] for row in rows],
+    )  # fmt: skip
+
+
+def draw_limits():
+    """Physical limits: a table."""
+    rows = [row for row in read_results("limits") if row["loop"]]
+    gauges = {row["loop"]: row["reached_ns"] for row in rows if row["share"] == ""}
+    write_table(
+        "limits", "limits",
+        {"loop": "", "per": "", "bytes": ".3g", "flops": ".3g", "limit, ns": ".3g",
+         "reached, ns": ".3g", "share": ".0%"},
+        [[row[name] for name in ("loop", "unit", "bytes", "flops", "limit_ns",
+                                 "reached_ns", "share")]
+         for row in rows if row["share"] != ""],
+    )  # fmt: skip
+    put_table("rates", [
+        f"One core reaches {1 / gauges['vector']:.0f} Gflop/s in a product of "
+        f"matrices, {1 / gauges['cache']:.0f} GB/s in copies within the cache and "
+        f"{1 / gauges['memory']:.0f} GB/s in memory; a random number takes "
+        f"{gauges['serial']:.1f} ns.",
+    ])  # fmt: skip
+
+
+# Results that each study reads, its function, its tables and its figures
+STUDIES = {
+    "paper": (draw_paper, ["paper"],
+              ["paper_rates", "paper_distances", "paper_times"]),
+    "convergence": (draw_convergence, ["convergence"], ["convergence"]),
+    "discrete": (draw_discrete, ["discrete"], ["discrete"]),
+    "scaling": (draw_scaling, ["scaling"], ["scaling"]),
+    "versus_error": (draw_versus_error, ["versus_error"], ["versus"]),
+    "versus_mixing": (draw_versus_mixing, ["versus_mixing"], []),
+    "limits": (draw_limits, ["limits", "rates"], []),
+}  # fmt: skip
+
+
+def put_placeholders(name, tables, images):
+    """Something to include where there are no results yet."""
+    for table in tables:
+        put_table(table, [f"*No results yet:* ``benchmarks/results/{name}.csv``."])
+    for image in images:
+        figure, ax = plt.subplots(figsize=(4, 1))
+        ax.text(0.5, 0.5, "no results yet", ha="center", va="center")
+        ax.set_axis_off()
+        save(figure, image)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="+", choices=STUDIES, metavar="STUDY",
+                        default=list(STUDIES), help=", ".join(STUDIES))  # fmt: skip
+    for name in parser.parse_args().only:
+        draw, tables, images = STUDIES[name]
+        if Path(RESULTS / f"{name}.csv").exists():
+            draw()
+        else:
+            put_placeholders(name, tables, images)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""Time and memory as the problem grows, beside what the algorithms let expect.
+
+    python benchmarks/scaling.py            # 20 minutes, estimated, on one core
+    python benchmarks/scaling.py --quick    # a minute
+
+One thing grows at a time: the variables n (sparse graphs, one parent on average), the
+rows N, the permissible parents K, the chains and the cores. Every point runs in a
+process of its own, whose peak of resident memory is `peak_mb` (imports take some 150).
+Behind each series stands the exponent that its times follow, fitted to the upper half
+of the sizes, and what is expected:
+
+- tables with an extra parent: n² 2^K entries, and K passes over them for the sums, so
+  2^(K+1) takes twice the time, and n² it is with K fixed;
+- a step over orders: O(1) lookups, each O(n) if the rows of extra parents are added
+  up; O(K) here, whatever n; over partitions O(n) and more;
+- chains: n² ln n steps, each with the cost of a step;
+- rows: Gaussian data are read once; categorical tables take time in proportion.
+"""
+
+import argparse
+import math
+import os
+import time
+import warnings
+
+import numpy as np
+from common import (
+    Table,
+    best_of,
+    chain_from_dag,
+    exponent,
+    in_process,
+    space_of_size,
+    tables_of,
+    timed,
+    write_results,
+)
+
+from skbidag import (
+    IterativeSearchStructure,
+    OrderMCMCStructure,
+    PartitionMCMCStructure,
+)
+from skbidag._pc import pc_skeleton
+from skbidag.datasets import make_discrete_network, make_gaussian_network
+from skbidag.scores import BDe, BGe
+
+
+def gaussian(n, N, seed=0):
+    return make_gaussian_network(N, n, expected_parents=1.0, random_state=seed)
+
+
+# Each of these runs in a process of its own and returns seconds.
+
+
+def search_seconds(n, N):
+    """The whole search, PC included."""
+    X = gaussian(n, N).data
+    warnings.simplefilter("ignore")  # permissible sets that are trimmed
+    model = IterativeSearchStructure(BGe(alpha_mu=0.25), n_draws=0, random_state=0)
+    return timed(model.fit, X)[1]
+
+
+def discrete_search_seconds(n, N):
+    X = make_discrete_network(N, n, expected_parents=1.0, random_state=0).data
+    warnings.simplefilter("ignore")
+    model = IterativeSearchStructure(BDe(), n_draws=0, random_state=0)
+    return timed(model.fit, X)[1]
+
+
+def pc_seconds(n, N):
+    X = gaussian(n, N).data
+    alpha = min(0.4, 20 / n)
+    return timed(pc_skeleton, X, alpha=alpha)[1]
+
+
+def table_seconds(n, K):
+    """Scores and sums of all nodes, K permissible parents each."""
+    score, permitted, _ = small_problem(n, K)
+    return timed(tables_of, score, permitted)[1]
+
+
+def step_seconds(kind, n, K):
+    """A step in equilibrium."""
+    score, permitted, adjacency = small_problem(n, K)
+    chain = chain_from_dag(kind, tables_of(score, permitted), adjacency)
+    n_steps = 1000
+    while (elapsed := timed(chain.run, n_steps)[1]) < 0.1:  # also the burn-in
+        n_steps *= 2
+    repeats = max(3, min(10, math.ceil(1 / elapsed)))
+    return best_of(lambda: chain.run(n_steps), repeats, time.thread_time) / n_steps
+
+
+def small_problem(n, K):
+    network = gaussian(n, 10 * n)
+    rng = np.random.default_rng(0)
+    permitted = space_of_size(rng, network.adjacency, min(K, n - 1))
+    return BGe(alpha_mu=0.25).fit(network.data), permitted, network.adjacency
+
+
+def sampling_seconds(kind, n, n_chains, n_jobs):
+    """Sampling on a given space: tables and chains of the default length."""
+    network = gaussian(n, 10 * n)
+    permitted = space_of_size(np.random.default_rng(0), network.adjacency, 6)
+    Sampler = {"order": OrderMCMCStructure, "partition": PartitionMCMCStructure}[kind]
+    warnings.simplefilter("ignore")
+    model = Sampler(
+        BGe(alpha_mu=0.25), search_space=permitted, n_chains=n_chains, n_jobs=n_jobs,
+        n_iter=max(25_000, math.ceil(20 * n**2 * math.log(n))), random_state=0,
+    )  # fmt: skip
+    return timed(model.fit, network.data)[1]
+
+
+def series(quick):
+    """Name, what grows, its sizes, function of a size, its arguments, expectation."""
+    cores = sorted({1, 2, os.cpu_count()} - {0})
+    full = [
+        ("search", "n", [50, 100, 200, 500, 1000], search_seconds,
+         lambda n: (n, 2 * n), "n² 2^K tables, more as K grows"),
+        ("PC", "n", [50, 100, 200, 500, 1000], pc_seconds,
+         lambda n: (n, 2 * n), "n² or more"),
+        ("tables", "n", [50, 100, 200, 400], table_seconds,
+         lambda n: (n, 8), "n²"),
+        ("order step", "n", [50, 100, 200, 400, 800], step_seconds,
+         lambda n: ("order", n, 6), "constant (n if rows were added up)"),
+        ("partition step", "n", [50, 100, 200, 400], step_seconds,
+         lambda n: ("partition", n, 6), "n² (blocks grow with n)"),
+        ("order chain", "n", [50, 100, 200], sampling_seconds,
+         lambda n: ("order", n, 1, 1), "n² ln n"),
+        ("partition chain", "n", [25, 50, 100], sampling_seconds,
+         lambda n: ("partition", n, 1, 1), "n⁴ ln n"),
+        ("search", "N", [1000, 10_000, 100_000, 1_000_000], search_seconds,
+         lambda N: (50, N), "N, from when reading the data is what takes time"),
+        ("discrete search", "N", [1000, 10_000, 100_000], discrete_search_seconds,
+         lambda N: (20, N), "N"),
+        ("tables", "2^K", [2**K for K in range(8, 19, 2)], table_seconds,
+         lambda size: (20, size.bit_length() - 1), "2^K K"),
+        ("order step", "K", [2, 4, 6, 8, 10, 12], step_seconds,
+         lambda K: ("order", 80, K), "K"),
+        ("partition step", "K", [2, 4, 6, 8, 10, 12], step_seconds,
+         lambda K: ("partition", 80, K), "constant"),
+        ("order sampling", "chains", [1, 2, 4, 8], sampling_seconds,
+         lambda chains: ("order", 80, chains, 1), "chains"),
+        ("order sampling", "cores", cores, sampling_seconds,
+         lambda jobs: ("order", 80, 4, jobs), "1/cores"),
+        ("partition sampling", "cores", cores, sampling_seconds,
+         lambda jobs: ("partition", 40, 4, jobs), "1/cores"),
+    ]  # fmt: skip
+    if not quick:
+        return full
+    # the two smallest sizes of a few of them
+    wanted = {("tables", "2^K"), ("order step", "n"), ("search", "N")}
+    return [(s[0], s[1], s[2][:2], *s[3:]) for s in full if s[:2] in wanted]
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--limit", type=float, default=900.0,
+                        help="seconds a point may take")  # fmt: skip
+    parser.add_argument("--grows", nargs="+", help="only series in n, N, 2^K, K, ...")
+    parser.add_argument("--quick", action="store_true", help="to see that it works")
+    arguments = parser.parse_args()
+    note = "quick run, to be replaced" if arguments.quick else ""
+
+    table = Table(what=">18", grows="", size=".0f", seconds=".3g", peak_mb=".0f",
+                  exponent=".2f", status=">10", expected="")  # fmt: skip
+    rows = []
+    for what, grows, sizes, function, arguments_of, expected in series(arguments.quick):
+        if arguments.grows and grows not in arguments.grows:
+            continue
+        new = []
+        for size in sizes:
+            outcome = in_process(function, *arguments_of(size), timeout=arguments.limit)
+            row = {"what": what, "grows": grows, "size": size,
+                   "status": outcome["status"]}  # fmt: skip
+            if outcome["status"] == "ok":
+                row.update(seconds=outcome["result"], peak_mb=outcome["peak_mb"])
+            new.append(row)
+            if size == sizes[-1]:
+                done = [r for r in new if "seconds" in r]
+                upper = done[min(len(done) // 2, len(done) - 2) :]
+                if len(done) > 1:
+                    new[-1]["exponent"] = exponent(
+                        [r["size"] for r in upper], [r["seconds"] for r in upper]
+                    )
+                new[-1]["expected"] = expected
+            table.add(row)
+            write_results("scaling", rows + new, note=note)
+        rows += new
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,322 @@
+"""Samplers side by side: ours over orders and partitions, and sumu's Gadget.
+
+    python benchmarks/versus.py            # 50 minutes, estimated, on one core
+    python benchmarks/versus.py --quick    # a minute
+
+Equal time: on data of few variables, whose exact posterior is known (exact.py), the
+error of the edge probabilities that a sampler reaches in a given time, scores and
+tables included. Effective draws: on more variables, how many independent draws of the
+uncertain edges a second of sampling is worth, and how long the set-up takes.
+
+All sample from the same posterior: BGe, and sumu's prior over the number of parents
+(1 / C(n-1, k), every number is equally probable), which a score of one's own brings
+in here. Chains over orders count a DAG once for each of its linear extensions: their
+error against the posterior over DAGs does not vanish, and `bias` says what is left of
+it with time; for them, `error_order` is the error against their own target.
+
+sumu is left out where it is not installed (``pip install sumu``). It is called as its
+README says, except for 4 tempered chains instead of 16 (``--sumu-chains``): of 1, 4 and
+16, tried on one or two small data sets with one seed each, 4 came closest to the exact
+posterior in the same time. It is given a number of steps, not a time: a short run
+tells how many fit into the time, and `took` is what they took. The log scores of its
+draws are by our score, so that means can be compared.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from common import (
+    Table,
+    chain_from_dag,
+    draw_dags,
+    edge_means,
+    effective_edges,
+    effective_size,
+    final_space,
+    in_process,
+    installed,
+    order_chain,
+    partition_chain,
+    tables_of,
+    timed,
+    write_results,
+)
+from exact import edge_probabilities, local_scores
+from scipy.special import gammaln
+
+from skbidag.datasets import make_gaussian_network
+from skbidag.scores import BGe
+
+BURN_IN = 0.2
+
+
+class FairBGe(BGe):
+    """BGe with a prior under which every number of parents is equally probable."""
+
+    def log_marginal_likelihood(self, node, parents):
+        """Log marginal likelihood, and the prior."""
+        return super().log_marginal_likelihood(node, parents) + self._log_prior(
+            len(parents)
+        )
+
+    def fill_table(self, node, candidates, outsiders, base_column, out):
+        """Write the scores of every subset of `candidates` into a table."""
+        super().fill_table(node, candidates, outsiders, base_column, out)
+        sizes = np.bitwise_count(np.arange(len(out)))
+        out[:, base_column] += self._log_prior(sizes)
+        out[:, outsiders] += self._log_prior(sizes + 1)[:, None]
+
+    def addition_scores(self, node, parents):
+        """Scores of `node` with one more parent, for each variable in turn."""
+        return super().addition_scores(node, parents) + self._log_prior(
+            len(parents) + 1
+        )
+
+    def pair_scores(self, node, parents):
+        """Scores of `node` with two more parents, for each pair of variables."""
+        log_scores = super().pair_scores(node, parents)
+        return None if log_scores is None else (
+            log_scores + self._log_prior(len(parents) + 2)
+        )  # fmt: skip
+
+    def _log_prior(self, size):
+        """Minus the log number of parent sets of this size."""
+        n = self.n_features_in_ - 1
+        size = np.minimum(size, n)  # no set is larger
+        return gammaln(size + 1) + gammaln(n - size + 1) - gammaln(n + 1)
+
+
+def adjacency_of(families, n):
+    """DAG of sumu, pairs of child and parents, as our matrix."""
+    adjacency = np.zeros((n, n), dtype=bool)
+    for child, *parents in families:
+        if parents:
+            adjacency[list(parents[0]), child] = True
+    return adjacency
+
+
+def run_sumu(X, n_candidates, n_chains, iterations, thinning, seed):
+    """DAGs and scores that sumu samples."""
+    import random
+
+    import sumu
+
+    np.random.seed(seed)  # noqa: NPY002 (the one sumu uses)
+    random.seed(seed)
+    dags, log_scores = sumu.Gadget(
+        data=sumu.Data(X, discrete=False),
+        scoref="bge",
+        max_id=-1,
+        K=n_candidates,
+        d=min(3, X.shape[1] - 1),
+        cp_algo="greedy-lite",
+        mc3_chains=n_chains,
+        burn_in=int(BURN_IN * iterations),
+        iterations=iterations,
+        thinning=thinning,
+        tolerance=2.0**-32,
+    ).sample()
+    dags = np.stack([adjacency_of(dag, X.shape[1]) for dag in dags])
+    return np.packbits(dags, axis=-1), np.array(log_scores)
+
+
+def sumu_speed(X, n_candidates, n_chains, limit):
+    """Seconds that sumu's set-up and one of its steps take; or why not known.
+
+    A step is timed by the difference of two runs: the set-up is part of both.
+    """
+    short = in_process(run_sumu, X, n_candidates, n_chains, 10, 1, 0, timeout=limit)
+    long = in_process(run_sumu, X, n_candidates, n_chains, 310, 1, 0, timeout=limit)
+    for run in (short, long):
+        if run["status"] != "ok":
+            return run["status"]
+    step = max(1e-5, (long["seconds"] - short["seconds"]) / (1.2 * 300))
+    return max(0.0, short["seconds"] - 12 * step), step
+
+
+def run_ours(kind, X, seconds, seed):
+    """Edge means of one chain on all parent sets, after so many seconds.
+
+    Draws of the first fifth of the time are dropped.
+    """
+    start = time.perf_counter()
+    n = X.shape[1]
+    score = FairBGe().fit(X)
+    tables = tables_of(score, ~np.eye(n, dtype=bool))
+    rng = np.random.default_rng(seed)
+    if kind == "order":
+        chain = order_chain(tables, rng.permutation(n), seed)
+    else:
+        chain = partition_chain(tables, np.zeros(n, dtype=np.intp), seed)
+    while time.perf_counter() - start < BURN_IN * seconds:
+        chain.run(100)
+    total, n_draws = np.zeros((n, n)), 0
+    while n_draws == 0 or time.perf_counter() - start < seconds:
+        packed, _ = draw_dags(chain, n, 16, 10)
+        total += 16 * edge_means(packed, n)
+        n_draws += 16
+    return total / n_draws, n_draws
+
+
+def errors(means, exact):
+    difference = means - exact
+    return {
+        "rmse": float(np.sqrt(np.mean(difference**2))),
+        "largest": float(np.abs(difference).max()),
+    }
+
+
+def compare_errors(arguments, note):
+    print("\nError of edge probabilities against the exact ones, by time")
+    table = Table(
+        n=".0f", seconds=".1f", method=">9", repeat=".0f", draws=".0f", rmse=".5f",
+        largest=".4f", error_order=".5f", bias=".5f", took=".1f", status="",
+    )  # fmt: skip
+    rows = []
+    for n in arguments.exact_sizes:
+        X = make_gaussian_network(10 * n, n, strengths=(0.1, 1.0), random_state=n).data
+        log_scores = local_scores(FairBGe().fit(X))
+        exact = edge_probabilities(log_scores)
+        exact_order = edge_probabilities(log_scores, "order")
+        bias = errors(exact_order, exact)["rmse"]
+        speed = "not installed"
+        if installed("sumu") != "not installed":
+            speed = sumu_speed(X, n - 1, arguments.sumu_chains, arguments.limit)
+        for seconds in arguments.seconds:
+            for method in ("order", "partition", "sumu"):
+                for repeat in range(arguments.repeats):
+                    row = {"n": n, "seconds": float(seconds), "method": method,
+                           "repeat": repeat, "bias": bias, "status": "ok"}  # fmt: skip
+                    if method != "sumu":
+                        (means, n_draws), took = timed(
+                            run_ours, method, X, seconds, repeat
+                        )
+                    elif isinstance(speed, str):
+                        rows.append({**row, "status": speed})
+                        table.add(rows[-1])
+                        break
+                    else:
+                        steps = int((seconds - speed[0]) / speed[1] / (1 + BURN_IN))
+                        if steps < 10:
+                            rows.append({**row, "status": "set-up takes longer"})
+                            table.add(rows[-1])
+                            break
+                        outcome = in_process(
+                            run_sumu, X, n - 1, arguments.sumu_chains, steps, 1, repeat,
+                            timeout=arguments.limit,
+                        )  # fmt: skip
+                        if outcome["status"] != "ok":
+                            rows.append({**row, "status": outcome["status"]})
+                            table.add(rows[-1])
+                            continue
+                        packed, took = outcome["result"][0], outcome["seconds"]
+                        means, n_draws = edge_means(packed, n), len(packed)
+                    row.update(draws=n_draws, took=took, **errors(means, exact))
+                    if method == "order":
+                        row["error_order"] = errors(means, exact_order)["rmse"]
+                    rows.append(row)
+                    table.add(row)
+            write_results("versus_error", rows, packages=("sumu",), note=note)
+
+
+def compare_mixing(arguments, note):
+    print("\nEffective draws per second of sampling; set-up: scores, tables, space")
+    table = Table(
+        n=".0f", method=">9", setup=".2f", seconds=".1f", draws=".0f",
+        ess_score=".1f", ess_edges=".1f", score=".1f", status="",
+    )  # fmt: skip
+    rows = []
+    for n in arguments.sizes:
+        X = make_gaussian_network(10 * n, n, random_state=n).data
+        search, search_seconds = timed(final_space, FairBGe(), X)
+        tables, table_seconds = timed(tables_of, search.score_, search.search_space_)
+        for method in ("order", "partition", "sumu"):
+            row = {"n": n, "method": method, "status": "ok"}
+            if method != "sumu":
+                chain = chain_from_dag(method, tables, search.adjacency_)
+                # often enough that the draws depend on each other: independent
+                # ones would tell how many were asked for, not how many there are
+                thin = 10 * n
+                chain.run(arguments.draws * thin // 10)
+                (packed, log_scores), seconds = timed(
+                    draw_dags, chain, n, arguments.draws, thin
+                )
+                row["setup"] = search_seconds + table_seconds
+            else:
+                if installed("sumu") == "not installed":
+                    rows.append({**row, "status": "not installed"})
+                    table.add(rows[-1])
+                    continue
+                n_candidates = min(n - 1, 12)
+                speed = sumu_speed(
+                    X, n_candidates, arguments.sumu_chains, arguments.limit
+                )
+                if isinstance(speed, str):
+                    rows.append({**row, "status": speed})
+                    table.add(rows[-1])
+                    continue
+                steps = max(10, int(arguments.mixing_seconds / speed[1]))
+                outcome = in_process(
+                    run_sumu, X, n_candidates, arguments.sumu_chains, steps,
+                    max(1, steps // 10_000), 0,
+                    timeout=10 * arguments.limit,
+                )  # fmt: skip
+                if outcome["status"] != "ok":
+                    rows.append({**row, "status": outcome["status"]})
+                    table.add(rows[-1])
+                    continue
+                packed, _ = outcome["result"]
+                # by our own score, to compare
+                log_scores = np.array([
+                    search.score_.dag_score(np.unpackbits(dag, axis=-1, count=n))
+                    for dag in packed
+                ])  # fmt: skip
+                row["setup"] = speed[0]
+                seconds = (outcome["seconds"] - speed[0]) / (1 + BURN_IN)
+            dags = np.unpackbits(packed, axis=-1, count=n)
+            row.update(
+                seconds=float(seconds),
+                draws=len(packed),
+                ess_score=float(effective_size(log_scores) / seconds),
+                ess_edges=effective_edges(dags) / seconds,
+                score=float(np.mean(log_scores)),
+            )
+            rows.append(row)
+            table.add(row)
+            write_results("versus_mixing", rows, packages=("sumu",), note=note)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--exact-sizes", type=int, nargs="+", default=[6, 8, 10],
+                        help="variables where the posterior is exact")  # fmt: skip
+    parser.add_argument("--seconds", type=float, nargs="+", default=[1, 3, 10, 30],
+                        help="times to reach an error in")  # fmt: skip
+    parser.add_argument("--repeats", type=int, default=5, help="chains of each kind")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 30, 60],
+                        help="variables for effective draws")  # fmt: skip
+    parser.add_argument("--draws", type=int, default=20_000,
+                        help="draws of ours, for effective draws")  # fmt: skip
+    parser.add_argument("--mixing-seconds", type=float, default=120.0,
+                        help="time of sumu, for effective draws")  # fmt: skip
+    parser.add_argument("--sumu-chains", type=int, default=4,
+                        help="tempered chains of sumu")  # fmt: skip
+    parser.add_argument("--limit", type=float, default=300.0,
+                        help="seconds a run of sumu may take")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="to see that it works")
+    arguments = parser.parse_args()
+    note = ""
+    if arguments.quick:
+        note = "quick run, to be replaced"
+        arguments.exact_sizes, arguments.seconds = [6], [0.5, 2.0]
+        arguments.repeats, arguments.sizes = 1, [12]
+        arguments.draws, arguments.mixing_seconds, arguments.limit = 2000, 1.0, 60.0
+    compare_errors(arguments, note)
+    compare_mixing(arguments, note)
+
+
+if __name__ == "__main__":
+    main()
