@@ -41,6 +41,24 @@ def run_threads(function, items, n_jobs=None):
     return results
 
 
+def n_workers(n_jobs, n_items):
+    """How many workers of the active backend there is work for.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As in scikit-learn.
+    n_items : int
+        Number of things to do, at least one.
+
+    Returns
+    -------
+    n_workers : int
+        At least one, at most `n_items`.
+    """
+    return min(effective_n_jobs(n_jobs), n_items)
+
+
 def run_parallel(function, jobs, n_jobs=None):
     """Call a function with the arguments of every job, in the active backend.
 
