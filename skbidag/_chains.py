@@ -24,6 +24,12 @@ from skbidag._parallel import n_workers, run_parallel
 # Lookups in a block: a block takes about ten milliseconds.
 BLOCK_LOOKUPS = 2_000_000
 
+# With fewer variables than this a step takes no less time.
+FEW_VARIABLES = 50
+
+# Steps that take as long as a draw.
+DRAW_STEPS = 20
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -184,7 +190,7 @@ class RunningChain:
             (schedule.n_draws - self.first, n, -(-n // 8)), dtype=np.uint8
         )
         self.log_scores = np.empty(len(self.packed))
-        self.block = max(100, BLOCK_LOOKUPS // n)
+        self.block = max(100, BLOCK_LOOKUPS // max(n, FEW_VARIABLES))
 
     @property
     def is_done(self):
@@ -194,7 +200,7 @@ class RunningChain:
     def advance(self):
         """Run for a block, and draw where a draw is due."""
         left = self.block
-        while left and not self.is_done:
+        while left > 0 and not self.is_done:
             number = self.first + self.drawn + 1
             until_draw = (
                 self.schedule.burn_in + number * self.schedule.thin - self.n_steps
@@ -208,6 +214,7 @@ class RunningChain:
                     self.packed[self.drawn]
                 )
                 self.drawn += 1
+                left -= DRAW_STEPS
 
     def so_far(self):
         """Draws and state, independent of what comes after."""
@@ -219,7 +226,7 @@ class RunningChain:
         )
 
 
-def run_group(make_chain, tables, schedule, runs, observer, stop, indices):
+def run_group(make_chain, tables, schedule, observer, stop, runs, indices, starts):
     """Run some of the chains in turn, a block each, until they end or are stopped.
 
     Parameters
@@ -230,24 +237,29 @@ def run_group(make_chain, tables, schedule, runs, observer, stop, indices):
         The tables, shared by all chains.
     schedule : Schedule
         Burn-in, thinning and number of draws.
-    runs : list of ChainRun or None
-        How far each of all the chains has come; None starts afresh. Brought up to
-        date after every block in one piece, so whoever shares the list has something
-        whole whenever the worker is cut off.
     observer : callable or None
         Called with (chain, steps done, steps in all) after every block; a true
         value ends the chain early.
     stop : Stop
         Ends all chains early.
+    runs : list of ChainRun
+        How far each of all the chains has come. Brought up to date after every block
+        in one piece, so whoever shares the list has something whole whenever the
+        worker is cut off.
     indices : sequence of int
         The numbers of the chains of this worker.
+    starts : list of ChainRun or None
+        Where to go on from with these; None starts afresh.
 
     Returns
     -------
     runs : list of ChainRun
         Those of `indices`, with fewer draws than planned if they were stopped.
     """
-    running = [RunningChain(make_chain, tables, schedule, runs[k], k) for k in indices]
+    running = [
+        RunningChain(make_chain, tables, schedule, start, k)
+        for k, start in zip(indices, starts, strict=True)
+    ]
     for one in running:
         runs[one.index] = one.so_far()
     running = [one for one in running if not one.is_done]
@@ -287,9 +299,12 @@ def run_chains(
     n_groups = n_workers(n_jobs, len(runs))
     groups = [range(k, len(runs), n_groups) for k in range(n_groups)]
     jobs = [
-        (make_chain, tables, schedule, runs, observer, stop, indices)
+        (
+            make_chain, tables, schedule, observer, stop, runs, indices,
+            [runs[k] for k in indices],
+        )
         for indices in groups
-    ]
+    ]  # fmt: skip
     try:
         results = run_parallel(run_group, jobs, n_jobs)
     except BaseException:
