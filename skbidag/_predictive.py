@@ -18,10 +18,18 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import _safe_indexing, check_array, check_random_state, gen_batches
 
+from skbidag._core._predictive import (
+    log_mean_over_dags,
+    log_mean_student_t,
+    mean_level_probabilities,
+)
 from skbidag._sklearn import _check_n_features, _num_samples
 
 # What the arrays of one slice of rows may take, in bytes
 SLICE_BYTES = 1 << 28
+
+# Rows that the kernels look at together
+TILE = 16
 
 # The code of an unobserved cell
 MISSING = -2
@@ -73,16 +81,49 @@ def log_density(score, samples, X):
     else:
         X = _check_rows(score, X)
         local = partial(_log_predictive, score, families)
-    everything = np.ones(len(families.node), dtype=bool)
-    selection, used, (shares,) = families.select(everything, families.counts[None])
+    log_shares = np.log(families.counts / families.counts.sum())
+    of_dag = np.ascontiguousarray(families.of_dag.T, dtype=np.int32)
     result = np.empty(_num_samples(X))
-    for rows in _row_slices(len(result), sum(selection.shape)):
+    if hasattr(score, "student_t"):
+        result[:] = _log_mean_student_t(score, families, X, of_dag, log_shares)
+        return result
+    for rows in _row_slices(len(result), len(families.node)):
         part = _safe_indexing(X, rows)
-        densities = np.empty((len(used), rows.stop - rows.start))
-        for density, family in zip(densities, used, strict=True):
-            density[:] = local(part, family)
-        result[rows] = _log_mean_exp(selection @ densities, shares)
+        n_rows = rows.stop - rows.start
+        densities = np.zeros((len(families.node), _padded(n_rows)))
+        for family, density in enumerate(densities):
+            density[:n_rows] = local(part, family)
+        log_mean = np.empty(densities.shape[1])
+        log_mean_over_dags(densities, of_dag, log_shares, log_mean)
+        result[rows] = log_mean[:n_rows]
     return result
+
+
+def _log_mean_student_t(score, families, X, of_dag, log_shares):
+    """Log densities where those of families are Student t of one scatter matrix."""
+    mean, scatter, floor, offset, df = score.student_t()
+    n_rows, n = X.shape
+    z = np.zeros((_padded(n_rows), n))
+    z[:n_rows] = X - mean
+    tiles = z.reshape(-1, TILE, n).transpose(0, 2, 1).reshape(-1, TILE)
+    out = np.empty(len(z))
+    log_mean_student_t(
+        np.ascontiguousarray(tiles), scatter, floor, offset, df,
+        families.node.astype(np.int32), *_csr(families.parents), of_dag, log_shares,
+        out,
+    )  # fmt: skip
+    return out[:n_rows]
+
+
+def _csr(lists):
+    """Lists one after the other, and where each begins."""
+    first = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+    # never empty, as kernels take the address of the first
+    return first, np.concatenate([*lists, [0]]).astype(np.int32)
+
+
+def _padded(n_rows):
+    return -(-n_rows // TILE) * TILE
 
 
 def predict(score, samples, X):
@@ -336,16 +377,6 @@ def _unique_rows(array):
     return array[first], place
 
 
-def _log_mean_exp(values, shares):
-    """Log of the weighted mean of exp(values) over axis 0; overwrites the values."""
-    peak = values.max(axis=0)
-    peak[np.isneginf(peak)] = 0.0
-    values -= peak
-    np.exp(values, out=values)
-    with np.errstate(divide="ignore"):
-        return peak + np.log(shares @ values)
-
-
 def _log_predictive(score, families, X, family):
     return score.log_predictive(X, families.node[family], families.parents[family])
 
@@ -552,34 +583,49 @@ def _sum_over(score, families, codes, node, summed, way, counts):
         height, of_dags = int(n_values) * sum(selection.shape), _enumerate
     else:
         height, of_dags = MAX_TABLE, _eliminate
-    result = np.empty((len(codes), score.n_levels_[node]))
+    result = np.zeros((len(codes), score.n_levels_[node]))
     for rows in _row_slices(len(codes), height):
-        probabilities = of_dags(score, families, codes[rows], free, selection, used)
-        result[rows] = np.einsum("rd,dkr->rk", shares[way[rows]], probabilities)
+        of_dags(
+            score, families, codes[rows], free, selection, used, shares, way[rows],
+            result[rows],
+        )  # fmt: skip
     return result[place]
 
 
-def _enumerate(score, families, codes, free, selection, used):
+def _enumerate(
+    score, families, codes, free, selection, used, shares, way, out
+):  # fmt: skip
     """Probabilities of ``free[0]``, summed over all joint values of the other free.
 
-    Returns
-    -------
-    probabilities : ndarray of shape (n_dags, n_levels, n_rows)
-        Probability of each level in each DAG.
+    Parameters
+    ----------
+    shares : ndarray of shape (n_ways, n_dags)
+        Weights of the DAGs.
+    way : ndarray of shape (n_rows,)
+        Which of them count in each row.
+    out : ndarray of shape (n_rows, n_levels)
+        Gets the weighted mean over DAGs of the probability of each level.
     """
+    n_values = int(np.prod(score.n_levels_[free]))
+    factors = np.ones((len(used), n_values, _padded(len(codes))))
     completed = _complete(score, codes, free)
-    terms = np.empty((len(used), len(completed)))
-    for term, family in zip(terms, used, strict=True):
-        term[:] = _log_local(score, families, completed, family)
-    levels = score.n_levels_[free]
-    joint = (selection @ terms).reshape(selection.shape[0], -1, len(codes))
-    joint -= joint.max(axis=1, keepdims=True)
-    np.exp(joint, out=joint)
-    of_level = joint.reshape(selection.shape[0], levels[0], -1, len(codes)).sum(axis=2)
-    return of_level / of_level.sum(axis=1, keepdims=True)
+    for factor, family in zip(factors, used, strict=True):
+        log_p = _log_local(score, families, completed, family)
+        np.exp(log_p.reshape(n_values, -1), out=factor[:, : len(codes)])
+    mean_level_probabilities(
+        factors,
+        score.n_levels_[free[0]],
+        selection.indptr.astype(np.int32),
+        selection.indices.astype(np.int32),
+        shares,
+        np.ascontiguousarray(way, dtype=np.intp),
+        out,
+    )
 
 
-def _eliminate(score, families, codes, free, selection, used):
+def _eliminate(
+    score, families, codes, free, selection, used, shares, way, out
+):  # fmt: skip
     """Do as `_enumerate`, DAG by DAG, summing out one variable after the other.
 
     A factor has one axis for each free variable, of length 1 if it does not depend on
@@ -593,13 +639,11 @@ def _eliminate(score, families, codes, free, selection, used):
             *np.where(has, score.n_levels_[free], 1), len(codes)
         )
         factors.append(np.exp(log_factor - _peak(log_factor)))
-    result = np.empty((selection.shape[0], score.n_levels_[free[0]], len(codes)))
-    for dag, of_level in enumerate(result):
+    for dag in range(selection.shape[0]):
         own = selection.indices[selection.indptr[dag] : selection.indptr[dag + 1]]
         left = _sum_out([factors[f] for f in own], score, free)
-        of_level[:] = reduce(np.multiply, left).reshape(of_level.shape)
-        of_level /= of_level.sum(axis=0)
-    return result
+        of_level = reduce(np.multiply, left).reshape(-1, len(codes))
+        out += (of_level * (shares[way, dag] / of_level.sum(axis=0))).T
 
 
 def _sum_out(factors, score, free):
