@@ -71,7 +71,9 @@ def main():
         times = [
             report("score_samples", lambda: model.score_samples(X), len(X)),
             report("predict, complete rows", lambda: model.predict(X), len(X)),
-            report("predict, one column missing", lambda: model.predict(column), len(X)),
+            report(
+                "predict, one column missing", lambda: model.predict(column), len(X)
+            ),
             report("sample", lambda: model.sample(len(X), random_state=0), len(X)),
         ]
         if kind == "bde":
@@ -84,7 +86,9 @@ def main():
                 )
             )
         slowest = max(slowest, *times)
-        report(f"predict, {args.holes:.0%} holes", lambda: model.predict(holed), len(holed))
+        report(
+            f"predict, {args.holes:.0%} holes", lambda: model.predict(holed), len(holed)
+        )
     if not args.quick:
         verdict = "met" if slowest <= TARGET else "missed"
         print(f"{TARGET:g} s for {args.n_rows} rows: {verdict}, {slowest:.1f} s")

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import _safe_indexing, check_array, check_random_state, gen_batches
 
 from skbidag._core._predictive import (
+    HoledRows,
     log_mean_over_dags,
     log_mean_student_t,
     mean_level_probabilities,
@@ -37,6 +38,9 @@ MISSING = -2
 # Up to this many joint values of unobserved variables are enumerated for all DAGs at
 # once. From there on, summing out one variable after the other is faster.
 MAX_ENUMERATED = 1024
+
+# Patterns of unobserved cells that fewer rows have are dealt with row by row.
+FEW_ROWS = 32
 
 # Entries of the largest table of a family's probabilities that is kept
 MAX_LOOK_UP = 1 << 14
@@ -150,11 +154,15 @@ def predict(score, samples, X):
     if _is_discrete(score):
         families = _Families(samples)
         codes = score.encode(X, missing="code")
-        columns = [
-            levels[_probabilities(score, families, codes, node).argmax(axis=1)]
-            for node, levels in enumerate(score.categories_)
-        ]
-        return _join_columns(columns)
+        probabilities = _probabilities(score, families, codes, range(codes.shape[1]))
+        return _join_columns(
+            [
+                levels[of_level.argmax(axis=1)]
+                for levels, of_level in zip(
+                    score.categories_, probabilities, strict=True
+                )
+            ]
+        )
     _require(score, "regression", "predictions")
     return _gaussian_predict(score, _Families(samples), X)
 
@@ -193,7 +201,7 @@ def predict_probabilities(score, samples, X, node):
             "score of categorical data, such as BDe."
         )
     codes = score.encode(X, missing="code")
-    return _probabilities(score, _Families(samples), codes, node)
+    return _probabilities(score, _Families(samples), codes, [node])[0]
 
 
 def sample(score, samples, n_samples=1, random_state=None):
@@ -312,10 +320,11 @@ class _Families:
         first = np.searchsorted(dag, np.arange(self.of_dag.shape[1]))
         return np.logical_or.reduceat(members, first, axis=0)
 
-    def split_by_linked(self, node, missing):
+    def split_by_linked(self, node, missing, counts=None):
         """Divide the DAGs by which of the missing variables bear on `node`.
 
-        These are in a family with it, or with another one that bears on it.
+        These are in a family with it, or with another one that bears on it. `counts`
+        are the weights of the DAGs if they are not to count as often as sampled.
 
         Yields
         ------
@@ -324,8 +333,9 @@ class _Families:
         counts : ndarray of shape (n_distinct_dags,)
             How often each DAG in which just these do was sampled; 0 for other DAGs.
         """
+        counts = self.counts if counts is None else counts
         if not len(missing):
-            yield (), self.counts
+            yield (), counts
             return
         linked = np.stack([self.links(variable) for variable in missing])
         reached, among = linked[:, :, node], linked[:, :, missing]
@@ -333,7 +343,9 @@ class _Families:
             reached = reached | (reached[:, :, None] & among).any(axis=0).T
         distinct, place = _unique_rows(reached.T)
         for number, bearing in enumerate(distinct):
-            yield tuple(missing[bearing]), np.where(place == number, self.counts, 0.0)
+            weights = np.where(place == number, counts, 0.0)
+            if weights.any():
+                yield tuple(missing[bearing]), weights
 
     def select(self, wanted, counts):
         """Which DAG has which of the wanted families.
@@ -530,8 +542,100 @@ class _PatternChunk:
 # Categorical data
 
 
-def _probabilities(score, families, codes, node):
-    """Probability of each level of `node` given the other observed cells."""
+def _probabilities(score, families, codes, nodes):
+    """Probabilities of the levels of each node given the other observed cells."""
+    patterns, pattern_of = _unique_rows(codes == MISSING)
+    alone = (np.bincount(pattern_of) < FEW_ROWS) & patterns.any(axis=1)
+    alone = alone[pattern_of]
+    if alone.any() and not _can_look_up(score, families):
+        alone[:] = False
+    result = [np.empty((len(codes), score.n_levels_[node])) for node in nodes]
+    for of_node, node in zip(result, nodes, strict=True):
+        of_node[~alone] = _shared_probabilities(score, families, codes[~alone], node)
+    if alone.any():
+        one_by_one = _single_probabilities(score, families, codes[alone], nodes)
+        for of_node, single in zip(result, one_by_one, strict=True):
+            of_node[alone] = single
+    return result
+
+
+def _can_look_up(score, families):
+    """Whether the tables of all families are small enough to be kept."""
+    return all(
+        _radix(score, families, family).prod(dtype=float) <= MAX_LOOK_UP
+        for family in range(len(families.node))
+    )
+
+
+def _single_probabilities(score, families, codes, nodes):
+    """Do as `_probabilities`, row by row, where rows differ in what is unobserved."""
+    rows = _holed_rows(score, families)
+    result = [np.zeros((len(codes), score.n_levels_[node])) for node in nodes]
+    left = np.empty(len(families.counts), dtype=np.uint8)
+    for r, row in enumerate(np.ascontiguousarray(codes, dtype=np.int32)):
+        rows.set_row(row)
+        for of_node, node in zip(result, nodes, strict=True):
+            if rows.add_probabilities(node, of_node[r], left):
+                counts = np.where(left, families.counts, 0.0)
+                of_node[r] += (
+                    families.counts.sum()
+                    * _shared_probabilities(
+                        score, families, codes[r : r + 1], node, counts
+                    ).ravel()
+                )
+    return [of_node / families.counts.sum() for of_node in result]
+
+
+def _holed_rows(score, families):
+    """The kernel for single rows: tables and surroundings as plain arrays."""
+    n, n_dags = families.of_dag.shape
+    members = [
+        np.append(parents, node)
+        for node, parents in zip(families.node, families.parents, strict=True)
+    ]
+    radices = [_radix(score, families, family) for family in range(len(members))]
+    strides = [np.append(radix[1:], 1)[::-1].cumprod()[::-1] for radix in radices]
+    tables = [np.exp(_table(score, families, f)) for f in range(len(members))]
+    # Of each variable, the distinct sets of families it is in
+    number, owner = np.empty((n, n_dags), dtype=np.intp), []
+    families_of, linked = [], []
+    for variable in range(n):
+        around = np.where(families.has[families.of_dag, variable], families.of_dag, -1)
+        distinct, place = _unique_rows(around[(around >= 0).any(axis=1)].T)
+        number[variable] = len(owner) + place
+        owner += [variable] * len(distinct)
+        for row in distinct:
+            families_of.append(row[row >= 0])
+            others = families.has[families_of[-1]].any(axis=0)
+            others[variable] = False
+            linked.append(np.flatnonzero(others))
+
+    def flat(lists):
+        first, joined = _csr(lists)
+        return first.astype(np.intp), joined.astype(np.intp)
+
+    member_first, all_members = flat(members)
+    return HoledRows(
+        score.n_levels_,
+        np.concatenate(tables),
+        np.cumsum([0, *map(len, tables[:-1])], dtype=np.intp),
+        member_first,
+        all_members,
+        flat(strides)[1],
+        number,
+        np.array(owner, dtype=np.intp),
+        *flat(families_of),
+        *flat(linked),
+        families.counts,
+        MAX_ENUMERATED,
+    )
+
+
+def _shared_probabilities(score, families, codes, node, counts=None):
+    """Do as `_probabilities` of one node, for rows that share what is unobserved.
+
+    `counts` are the weights of the DAGs if not all of them are to count.
+    """
     missing = codes == MISSING
     missing[:, node] = False
     patterns, pattern_of = _unique_rows(_linked_missing(families.linked, missing, node))
@@ -540,15 +644,16 @@ def _probabilities(score, families, codes, node):
     parts = defaultdict(list)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(pattern_of == number)
-        for summed, counts in families.split_by_linked(node, np.flatnonzero(pattern)):
-            parts[summed].append((rows, counts))
+        missing = np.flatnonzero(pattern)
+        for summed, weights in families.split_by_linked(node, missing, counts):
+            parts[summed].append((rows, weights))
     result = np.zeros((len(codes), score.n_levels_[node]))
-    for summed, rows_and_counts in parts.items():
-        rows, counts = zip(*rows_and_counts, strict=True)
+    for summed, rows_and_weights in parts.items():
+        rows, weights = zip(*rows_and_weights, strict=True)
         way = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
         rows = np.concatenate(rows)
         result[rows] += _sum_over(
-            score, families, codes[rows], node, summed, way, np.array(counts)
+            score, families, codes[rows], node, summed, way, np.array(weights)
         )
     return result
 
@@ -678,20 +783,31 @@ def _sum_out(factors, score, free):
 def _log_local(score, families, codes, family):
     """Log probabilities of a family's child given its parents, row by row."""
     node, parents = families.node[family], families.parents[family]
-    members = np.append(parents, node)
-    # Codes begin at -1, for a level that fit has not seen.
-    radix = score.n_levels_[members] + 1
+    radix = _radix(score, families, family)
     if radix.prod(dtype=float) > MAX_LOOK_UP:
         return score.log_predictive_codes(codes, node, parents)
-    if family not in families.tables:
-        cells = np.zeros((radix.prod(), codes.shape[1]), dtype=np.int32)
-        cells[:, members] = np.indices(radix).reshape(len(radix), -1).T - 1
-        families.tables[family] = score.log_predictive_codes(cells, node, parents)
     strides = np.append(radix[1:], 1)[::-1].cumprod()[::-1]
     place = np.full(len(codes), strides.sum())
-    for member, stride in zip(members, strides, strict=True):
+    for member, stride in zip([*parents, node], strides, strict=True):
         place += codes[:, member] * stride
-    return families.tables[family][place]
+    return _table(score, families, family)[place]
+
+
+def _radix(score, families, family):
+    """How many codes the parents and the child have, from -1 for an unseen level."""
+    node, parents = families.node[family], families.parents[family]
+    return score.n_levels_[np.append(parents, node)] + 1
+
+
+def _table(score, families, family):
+    """Log probabilities of a family for all codes of its parents and its child."""
+    if family not in families.tables:
+        node, parents = families.node[family], families.parents[family]
+        radix = _radix(score, families, family)
+        cells = np.zeros((radix.prod(), len(families.of_dag)), dtype=np.int32)
+        cells[:, [*parents, node]] = np.indices(radix).reshape(len(radix), -1).T - 1
+        families.tables[family] = score.log_predictive_codes(cells, node, parents)
+    return families.tables[family]
 
 
 def _peak(factor):

@@ -10,6 +10,7 @@ families for these rows stay in the cache while the DAGs pick theirs.
 The inner loops are C for the reasons that ``_vector.pxd`` gives.
 """
 
+import numpy as np
 from libc.math cimport exp, lgamma, log, sqrt
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
@@ -393,3 +394,281 @@ cdef double sums_from_logs(
                 sums[(value // n_rest) * SKB_TILE] += log_product
                 total += log_product
     return total
+
+
+cdef class HoledRows:
+    """Probabilities of variables in rows with unobserved cells, one row at a time.
+
+    What an observed or unobserved variable is, given what is observed, depends in a
+    DAG on the families it is in (its *surrounding*), on those of the unobserved
+    variables in them, and so on. DAGs in which all these are the same are one. Their
+    families' probabilities are multiplied and summed over the joint values of these
+    variables, depth first: a factor comes in as soon as its variables have values.
+
+    Parameters
+    ----------
+    n_levels : ndarray of intp, shape (n,)
+        Number of levels of each variable.
+    table : ndarray of float64
+        Probabilities in each family, by the codes of its members plus one.
+    table_start : ndarray of intp, shape (n_families,)
+        Where each family's begin.
+    member_first, members, strides : ndarrays of intp
+        Members of each family, one family after the other, and the distance between
+        entries of the table that differ by one in the member's code.
+    surrounding : ndarray of intp, shape (n, n_dags)
+        Number of each variable's surrounding in each DAG, counted through.
+    owner : ndarray of intp, shape (n_surroundings,)
+        Whose surrounding it is.
+    family_first, families : ndarrays of intp
+        The families of each surrounding.
+    linked_first, linked : ndarrays of intp
+        The other variables in them.
+    counts : ndarray of shape (n_dags,)
+        Weights of the DAGs.
+    max_values : int
+        How many joint values are summed over at most.
+    """
+
+    cdef:
+        const Py_ssize_t[::1] n_levels, table_start, member_first, members, strides
+        const Py_ssize_t[:, ::1] surrounding
+        const Py_ssize_t[::1] owner, family_first, families, linked_first, linked
+        const double[::1] table, counts
+        Py_ssize_t max_values, n, n_dags, n_families
+        # of the present row
+        Py_ssize_t[::1] base
+        int32_t[::1] codes
+        # the variables summed over, in turn, and their places
+        Py_ssize_t[::1] free, place, values
+        double[::1] products, sums
+        # the families they are in: where the table begins, given what is observed, the
+        # strides of the free members, and with which of them a family comes in
+        Py_ssize_t[::1] seen, start, depth, stride_first, stride_place, stride
+        Py_ssize_t[::1] in_turn, n_at, first_at
+        Py_ssize_t stamp
+        # DAGs met so far, by their paths from surrounding to surrounding
+        Py_ssize_t[:, ::1] paths
+        Py_ssize_t[::1] path_length, slots
+        double[::1] weights
+
+    def __init__(
+        self, n_levels, table, table_start, member_first, members, strides,
+        surrounding, owner, family_first, families, linked_first, linked, counts, max_values,
+    ):
+        self.n_levels, self.table, self.table_start = n_levels, table, table_start
+        self.member_first, self.members, self.strides = member_first, members, strides
+        self.surrounding, self.owner = surrounding, owner
+        self.family_first, self.families = family_first, families
+        self.linked_first, self.linked = linked_first, linked
+        self.counts = counts
+        self.max_values = max_values
+        self.n, self.n_dags = surrounding.shape
+        self.n_families = len(table_start)
+        self.base = np.zeros(self.n_families, dtype=np.intp)
+        self.free = np.zeros(self.n, dtype=np.intp)
+        self.place = np.full(self.n, -1, dtype=np.intp)
+        self.values = np.zeros(self.n, dtype=np.intp)
+        self.products = np.zeros(self.n + 1)
+        self.sums = np.zeros(max(n_levels))
+        self.seen = np.full(self.n_families, -1, dtype=np.intp)
+        self.start = np.zeros(self.n_families, dtype=np.intp)
+        self.depth = np.zeros(self.n_families, dtype=np.intp)
+        self.stride_first = np.zeros(self.n_families + 1, dtype=np.intp)
+        self.stride_place = np.zeros(len(members), dtype=np.intp)
+        self.stride = np.zeros(len(members), dtype=np.intp)
+        self.in_turn = np.zeros(self.n_families, dtype=np.intp)
+        self.n_at = np.zeros(self.n, dtype=np.intp)
+        self.first_at = np.zeros(self.n + 1, dtype=np.intp)
+        self.stamp = 0
+        self.paths = np.zeros((self.n_dags, self.n), dtype=np.intp)
+        self.path_length = np.zeros(self.n_dags, dtype=np.intp)
+        self.weights = np.zeros(self.n_dags)
+        self.slots = np.zeros(1 << (2 * self.n_dags).bit_length(), dtype=np.intp)
+
+    def set_row(self, int32_t[::1] codes):
+        """Look at a row of codes; unobserved cells have codes below -1."""
+        cdef Py_ssize_t family, k
+        self.codes = codes
+        with nogil:
+            for family in range(self.n_families):
+                self.base[family] = self.table_start[family]
+                for k in range(self.member_first[family], self.member_first[family + 1]):
+                    if codes[self.members[k]] >= -1:
+                        self.base[family] += (
+                            self.strides[k] * (codes[self.members[k]] + 1)
+                        )
+
+    def add_probabilities(
+        self, Py_ssize_t node, double[::1] out, unsigned char[::1] left
+    ):
+        """Add up the probabilities of a variable's levels over the DAGs.
+
+        Parameters
+        ----------
+        node : int
+            The variable.
+        out : ndarray of shape (n_levels,)
+            Gets the sum over DAGs of weight times probability.
+        left : ndarray of uint8, shape (n_dags,)
+            Gets 1 for DAGs that are left out, because there is too much to sum over.
+
+        Returns
+        -------
+        n_left : int
+            How many those are.
+        """
+        cdef:
+            Py_ssize_t dag, k, number, n_paths = 0, n_left = 0, level
+            double total
+        with nogil:
+            for k in range(self.slots.shape[0]):
+                self.slots[k] = -1
+            for dag in range(self.n_dags):
+                number = self.find_path(dag, node, &n_paths)
+                self.weights[number] += self.counts[dag]
+            for number in range(n_paths):
+                total = self.sum_over(number)
+                if total < SMALLEST:
+                    self.weights[number] = -1.0
+                    continue
+                for level in range(self.n_levels[node]):
+                    out[level] += self.weights[number] * self.sums[level] / total
+            for dag in range(self.n_dags):
+                left[dag] = 0
+            for number in range(n_paths):
+                n_left += self.weights[number] < 0.0
+            if n_left:
+                n_left = 0
+                for dag in range(self.n_dags):
+                    number = self.find_path(dag, node, &n_paths)
+                    left[dag] = self.weights[number] < 0.0
+                    n_left += left[dag]
+        return n_left
+
+    cdef Py_ssize_t find_path(
+        self, Py_ssize_t dag, Py_ssize_t node, Py_ssize_t *n_paths
+    ) noexcept nogil:
+        """Number of the path from `node` through unobserved variables in a DAG."""
+        cdef:
+            Py_ssize_t *path = &self.paths[n_paths[0], 0] if (
+                n_paths[0] < self.n_dags) else &self.values[0]
+            Py_ssize_t length = 1, done = 0, around, k, other, slot, mask
+            size_t mixed = 14695981039346656037u
+        self.free[0] = node
+        self.place[node] = 0
+        while done < length:
+            around = self.surrounding[self.free[done], dag]
+            path[done] = around
+            mixed = (mixed ^ <size_t> around) * 1099511628211u
+            mixed ^= mixed >> 29
+            done += 1
+            for k in range(self.linked_first[around], self.linked_first[around + 1]):
+                other = self.linked[k]
+                if self.codes[other] < -1 and self.place[other] < 0:
+                    self.place[other] = length
+                    self.free[length] = other
+                    length += 1
+        for k in range(length):
+            self.place[self.free[k]] = -1
+        mask = self.slots.shape[0] - 1
+        slot = <Py_ssize_t> (mixed & <size_t> mask)
+        while self.slots[slot] >= 0:
+            k = self.slots[slot]
+            if self.path_length[k] == length:
+                done = 0
+                while done < length and self.paths[k, done] == path[done]:
+                    done += 1
+                if done == length:
+                    return k
+            slot = (slot + 1) & mask
+        k = n_paths[0]
+        self.slots[slot] = k
+        self.path_length[k] = length
+        self.weights[k] = 0.0
+        n_paths[0] += 1
+        return k
+
+    cdef double sum_over(self, Py_ssize_t number) noexcept nogil:
+        """Sums of products for each level; their total, or 0 if there are too many."""
+        cdef:
+            Py_ssize_t length = self.path_length[number], around, family, member
+            Py_ssize_t k, f, t, at, n_in_sight = 0, n_strides = 0
+            double n_values = 1.0, product, total = 0.0
+        for k in range(length):
+            self.free[k] = self.owner[self.paths[number, k]]
+            n_values *= self.n_levels[self.free[k]]
+        if n_values > self.max_values:
+            return 0.0
+        for k in range(length):
+            self.place[self.free[k]] = k
+            self.n_at[k] = 0
+        self.stamp += 1
+        for k in range(length):
+            around = self.paths[number, k]
+            for f in range(self.family_first[around], self.family_first[around + 1]):
+                family = self.families[f]
+                if self.seen[family] == self.stamp:
+                    continue
+                self.seen[family] = self.stamp
+                at = self.base[family]
+                t = 0
+                self.stride_first[n_in_sight] = n_strides
+                for member in range(
+                    self.member_first[family], self.member_first[family + 1]
+                ):
+                    if self.place[self.members[member]] < 0:
+                        continue
+                    if self.codes[self.members[member]] >= -1:  # the node itself
+                        at -= self.strides[member] * (
+                            self.codes[self.members[member]] + 1
+                        )
+                    at += self.strides[member]
+                    t = max(t, self.place[self.members[member]])
+                    self.stride_place[n_strides] = self.place[self.members[member]]
+                    self.stride[n_strides] = self.strides[member]
+                    n_strides += 1
+                self.start[n_in_sight] = at
+                self.depth[n_in_sight] = t
+                self.n_at[t] += 1
+                n_in_sight += 1
+        self.stride_first[n_in_sight] = n_strides
+        # factors in the order in which they come in
+        at = 0
+        for t in range(length):
+            self.first_at[t] = at
+            at += self.n_at[t]
+            self.n_at[t] = self.first_at[t]
+            self.place[self.free[t]] = -1
+        self.first_at[length] = at
+        for f in range(n_in_sight):
+            self.in_turn[self.n_at[self.depth[f]]] = f
+            self.n_at[self.depth[f]] += 1
+
+        for k in range(self.n_levels[self.free[0]]):
+            self.sums[k] = 0.0
+        t = 0
+        self.values[0] = 0
+        self.products[0] = 1.0
+        while t >= 0:
+            if self.values[t] == self.n_levels[self.free[t]]:
+                t -= 1
+                if t >= 0:
+                    self.values[t] += 1
+                continue
+            product = self.products[t]
+            for k in range(self.first_at[t], self.first_at[t + 1]):
+                f = self.in_turn[k]
+                at = self.start[f]
+                for member in range(self.stride_first[f], self.stride_first[f + 1]):
+                    at += self.stride[member] * self.values[self.stride_place[member]]
+                product *= self.table[at]
+            if t == length - 1:
+                self.sums[self.values[0]] += product
+                total += product
+                self.values[t] += 1
+            else:
+                t += 1
+                self.products[t] = product
+                self.values[t] = 0
+        return total
