@@ -39,6 +39,9 @@ MISSING = -2
 # once. From there on, summing out one variable after the other is faster.
 MAX_ENUMERATED = 1024
 
+# The same where rows are dealt with one by one, without much ado for each DAG
+MAX_SUMMED = 1 << 14
+
 # Patterns of unobserved cells that fewer rows have are dealt with row by row.
 FEW_ROWS = 32
 
@@ -627,7 +630,7 @@ def _holed_rows(score, families):
         *flat(families_of),
         *flat(linked),
         families.counts,
-        MAX_ENUMERATED,
+        MAX_SUMMED,
     )
 
 
