@@ -454,7 +454,8 @@ cdef class HoledRows:
 
     def __init__(
         self, n_levels, table, table_start, member_first, members, strides,
-        surrounding, owner, family_first, families, linked_first, linked, counts, max_values,
+        surrounding, owner, family_first, families, linked_first, linked, counts,
+        max_values,
     ):
         self.n_levels, self.table, self.table_start = n_levels, table, table_start
         self.member_first, self.members, self.strides = member_first, members, strides
@@ -493,7 +494,9 @@ cdef class HoledRows:
         with nogil:
             for family in range(self.n_families):
                 self.base[family] = self.table_start[family]
-                for k in range(self.member_first[family], self.member_first[family + 1]):
+                for k in range(
+                    self.member_first[family], self.member_first[family + 1]
+                ):
                     if codes[self.members[k]] >= -1:
                         self.base[family] += (
                             self.strides[k] * (codes[self.members[k]] + 1)
