@@ -169,7 +169,7 @@ def without(ingredient):
         ),
         "reversals": (
             "reverse_edges",
-            lambda adjacency, problem, max_parents: adjacency,
+            lambda adjacency, problem, max_parents: None,
         ),
         "spouses": ("moral_graph", np.zeros_like),
         "pairs": ("paying_pairs", lambda adjacency, problem: np.zeros_like(adjacency)),

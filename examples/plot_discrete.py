@@ -16,6 +16,8 @@ import numpy as np
 
 from skbidag import OrderMCMCStructure
 from skbidag.datasets import load_asia
+from skbidag.graphs import skeleton
+from skbidag.inspection import EdgeProbabilityDisplay, GraphDisplay
 
 asia = load_asia(as_frame=True)
 print(asia.data.head(3))
@@ -35,22 +37,22 @@ for i, j in np.argwhere(np.triu(adjacent) > 0.5):
 
 # %%
 # Being adjacent and being directed are different questions. Left: two variables are
-# adjacent. Right: the edge leads from the row's variable to the column's. Crosses mark
+# adjacent. Right: the edge leads from the row's variable to the column's. Frames mark
 # the network that the data come from. Two of the 500 patients have visited Asia and
 # three have tuberculosis: too few to learn the edge between the two.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
-panels = [
-    ("skeleton", asia.adjacency | asia.adjacency.T, "Adjacent"),
-    ("dag", asia.adjacency, "Directed: row → column"),
-]
-for ax, (kind, truth, title) in zip(axes, panels, strict=True):
-    image = ax.imshow(model.edge_probabilities(kind=kind), cmap="Blues", vmin=0, vmax=1)
-    ax.scatter(*np.argwhere(truth)[:, ::-1].T, marker="x", color="tab:orange")
-    ax.set_xticks(range(len(names)), names, rotation=45, ha="right")
-    ax.set_yticks(range(len(names)), names)
-    ax.set_title(title)
-fig.colorbar(image, ax=axes, label="posterior probability", shrink=0.9)
+for ax, kind, truth in [
+    (axes[0], "skeleton", skeleton(asia.adjacency)),
+    (axes[1], "dag", asia.adjacency),
+]:
+    EdgeProbabilityDisplay.from_estimator(model, kind=kind, true_graph=truth, ax=ax)
+plt.show()
+
+# %%
+# The network of what is more probable than not, and how it differs from the truth:
+
+GraphDisplay.from_estimator(model, true_graph=asia.adjacency)
 plt.show()
 
 # %%

@@ -18,6 +18,7 @@ import numpy as np
 
 from skbidag import OrderMCMCStructure
 from skbidag.datasets import load_asia
+from skbidag.inspection import EdgeProbabilityDisplay
 
 asia = load_asia(as_frame=True)
 
@@ -32,7 +33,7 @@ tiers = [["asia", "smoke"], ["tub", "lung", "bronc"], ["either"], ["xray", "dysp
 settings = {
     "nothing known": {},
     "tiers": {"tiers": tiers},
-    "tiers, required\nand forbidden": {
+    "tiers, required and forbidden": {
         "tiers": tiers,
         "required_edges": [("tub", "either"), ("asia", "tub")],
         "forbidden_edges": [("smoke", "either"), ("smoke", "dysp")],
@@ -45,18 +46,12 @@ models = {
 }
 
 # %%
-# Crosses mark the network that the data come from.
+# Frames mark the network that the data come from.
 
-fig, axes = plt.subplots(1, 4, figsize=(14, 4.4), sharey=True, layout="constrained")
-for ax, (title, model) in zip(axes, models.items(), strict=True):
-    image = ax.imshow(model.adjacency_probabilities_, cmap="Blues", vmin=0, vmax=1)
-    ax.scatter(*np.argwhere(asia.adjacency)[:, ::-1].T, marker="x", color="tab:orange")
-    names = model.feature_names_in_
-    ax.set_xticks(range(len(names)), names, rotation=45, ha="right")
-    ax.set_yticks(range(len(names)), names)
-    ax.set(title=title, xlabel="child")
-axes[0].set_ylabel("parent")
-fig.colorbar(image, ax=axes, label="posterior probability", shrink=0.9)
+fig, axes = plt.subplots(2, 2, figsize=(9, 8.6), layout="constrained")
+for ax, (title, model) in zip(axes.flat, models.items(), strict=True):
+    EdgeProbabilityDisplay.from_estimator(model, true_graph=asia.adjacency, ax=ax)
+    ax.set_title(title)
 plt.show()
 
 # %%

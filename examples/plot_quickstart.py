@@ -19,6 +19,7 @@ import numpy as np
 
 from skbidag import IterativeSearchStructure, OrderMCMCStructure
 from skbidag.datasets import make_gaussian_network
+from skbidag.inspection import EdgeProbabilityDisplay, GraphDisplay
 from skbidag.metrics import compare_graphs
 
 network = make_gaussian_network(300, 12, random_state=1)
@@ -55,16 +56,16 @@ for flat in np.argsort(-probabilities, axis=None)[:20]:
           f"{probabilities[i, j]:.2f}  {mark}")  # fmt: skip
 
 # %%
-# Circles mark the true edges. Where the data do not tell the direction, an edge's
+# Frames mark the true edges. Where the data do not tell the direction, an edge's
 # probability is shared between [i, j] and [j, i].
 
-fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
-image = ax.imshow(probabilities, cmap="Blues", vmin=0, vmax=1)
-child_and_parent = np.argwhere(network.adjacency)[:, ::-1]
-ax.scatter(*child_and_parent.T, s=90, facecolors="none", edgecolors="tab:orange")
-ticks = range(len(network.feature_names))
-ax.set_xticks(ticks, network.feature_names)
-ax.set_yticks(ticks, network.feature_names)
-ax.set(xlabel="child", ylabel="parent", title="Posterior probability of each edge")
-fig.colorbar(image, label="probability")
+EdgeProbabilityDisplay.from_estimator(sampler, true_graph=network.adjacency)
+plt.show()
+
+# %%
+# The same as a network: the wider a line, the more probable the edge. Colors tell how
+# it differs from the CPDAG of the true network; edges without an arrowhead have no
+# direction that the data could tell.
+
+GraphDisplay.from_estimator(sampler, true_graph=network.adjacency)
 plt.show()

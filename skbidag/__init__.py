@@ -6,14 +6,24 @@ the chains need is precomputed into tables, order MCMC and partition MCMC walk o
 them, and the space is corrected iteratively.
 """
 
-from importlib.metadata import version as _version
+from importlib import import_module as _import_module
 
-from skbidag._iterative import IterativeSearchStructure
-from skbidag._order import OrderMCMCStructure
-from skbidag._partition import PartitionMCMCStructure
-from skbidag._skeleton import PCSkeleton
-
-__version__ = _version("skbidag")
+# Where the public names live. They are imported when first asked for: scikit-learn
+# takes a second or more, which ``skbidag --help`` should not.
+_HOMES = {
+    "IterativeSearchStructure": "_iterative",
+    "OrderMCMCStructure": "_order",
+    "PCSkeleton": "_skeleton",
+    "PartitionMCMCStructure": "_partition",
+}
+_SUBMODULES = {
+    "datasets",
+    "diagnostics",
+    "graphs",
+    "inspection",
+    "metrics",
+    "scores",
+}
 
 __all__ = [
     "IterativeSearchStructure",
@@ -22,3 +32,20 @@ __all__ = [
     "PartitionMCMCStructure",
     "__version__",
 ]
+
+
+def __getattr__(name):
+    if name == "__version__":
+        value = _import_module("importlib.metadata").version("skbidag")
+    elif name in _HOMES:
+        value = getattr(_import_module(f"skbidag.{_HOMES[name]}"), name)
+    elif name in _SUBMODULES:
+        return _import_module(f"skbidag.{name}")
+    else:
+        raise AttributeError(f"module 'skbidag' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, *_SUBMODULES})

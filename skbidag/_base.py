@@ -29,12 +29,7 @@ from skbidag._chains import (
     run_chains,
 )
 from skbidag._observer import ChainObserver
-from skbidag._posterior import (
-    DAGSamples,
-    graph_counts,
-    split_rhat,
-    split_rhat_of_counts,
-)
+from skbidag._posterior import DAGSamples, graph_counts, split_rhat_of_counts
 from skbidag._search_space import (
     Constraints,
     SearchSpace,
@@ -54,6 +49,7 @@ from skbidag._sklearn import (
     _num_samples,
 )
 from skbidag._tables import build_tables
+from skbidag.diagnostics import rhat
 from skbidag.scores import BIC, BaseScore, BDe, BGe
 from skbidag.scores._categories import complete_rows, is_discrete
 from skbidag.scores._validation import check_continuous
@@ -406,7 +402,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             log_score_trace_=trace,
             adjacency_probabilities_=counts.sum(axis=(0, 1)) / len(samples),
             rhat_=split_rhat_of_counts(counts, sizes),
-            log_score_rhat_=split_rhat(trace),
+            log_score_rhat_=rhat(trace, method="split"),
             acceptance_rate_=np.array(
                 [
                     run.state["accepted"].sum() / max(1, run.state["proposed"].sum())

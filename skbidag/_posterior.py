@@ -123,7 +123,7 @@ def graph_counts(samples, kind="dag"):
     for chain in range(samples.n_chains):
         done = 0
         for dags in samples.slices(chain):
-            graphs = _as_kind(dags, kind)
+            graphs = as_kind(dags, kind)
             first = min(max(half - done, 0), len(graphs))
             counts[chain, 0] += graphs[:first].sum(axis=0)
             counts[chain, 1] += graphs[first:].sum(axis=0)
@@ -131,7 +131,8 @@ def graph_counts(samples, kind="dag"):
     return counts, np.array([half, samples.n_draws - half])
 
 
-def _as_kind(dags, kind):
+def as_kind(dags, kind):
+    """DAGs, shape (m, n, n), their CPDAGs or their skeletons."""
     if kind == "dag":
         return dags
     if kind == "skeleton":
@@ -156,28 +157,3 @@ def split_rhat_of_counts(counts, sizes):
     with np.errstate(divide="ignore", invalid="ignore"):
         rhat = np.sqrt((length - 1) / length + between / within)
     return np.where(between == 0, 1.0, rhat)
-
-
-def split_rhat(draws):
-    """Split R-hat of a quantity.
-
-    Parameters
-    ----------
-    draws : ndarray of shape (n_chains, n_draws)
-        The quantity along each chain.
-
-    Returns
-    -------
-    rhat : float
-        About 1 where the chains agree; NaN with fewer than four draws.
-    """
-    half = draws.shape[1] // 2
-    if half < 2:
-        return float("nan")
-    halves = np.concatenate([draws[:, :half], draws[:, -half:]])
-    between = half * halves.mean(axis=1).var(ddof=1)
-    within = halves.var(axis=1, ddof=1).mean()
-    if between <= 1e-20 * max(1.0, np.abs(draws).max()) ** 2:
-        return 1.0
-    with np.errstate(divide="ignore"):
-        return float(np.sqrt((half - 1) / half + between / within / half))

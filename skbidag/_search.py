@@ -15,8 +15,8 @@ gets around that; `docs/architecture.rst` has the measurements:
 - what an expansion found stays in the space as long as there is room, and where
   there is none the strongest stay;
 - when the best DAG adds nothing, pairs of new parents that raise a node's score
-  together come in; then each set is filled up with what is strongest beside the
-  node's parents, as far as that costs little.
+  together come in; then, for the search alone, each set is filled up with what is
+  strongest beside the node's parents, as far as that costs little.
 """
 
 import time
@@ -39,6 +39,8 @@ LEAST_GAIN = 1e-7
 KICK_SIZE = 3
 # Expansions in a row without a better DAG before a search ends.
 PATIENCE = 4
+# Climbs from random orders when the search from the best order is stuck.
+FRESH_STARTS = 24
 # Draws of the short chain behind expansion by posterior probability.
 POSTERIOR_DRAWS = 200
 # Seconds that the tables of a widened space may take.
@@ -151,6 +153,24 @@ def search_orders(tables, order, stream, options):
     )
     ENGINES[options.engine](chain, n, options.n_iter)
     return chain.best_order, chain.best_log_score
+
+
+def climb_afresh(tables, order, stream):
+    """The best order that climbs from several random orders lead to.
+
+    `order` is any that the required edges permit.
+    """
+    n = len(tables)
+    chain = OrderChain(
+        TableViews(tables), stream, order, np.full(3, 1 / 3), maximize=True
+    )
+    best, best_value = order, -np.inf
+    for _ in range(FRESH_STARTS):
+        chain.kick(2 * n)
+        value = chain.climb()
+        if value > best_value:
+            best, best_value = chain.order, value
+    return best
 
 
 def climb_and_kick(chain, n, n_iter):
@@ -325,13 +345,36 @@ def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit, forbidden):
     return result
 
 
-def expand(permitted, adjacency, problem, options):
+def let_in(permitted, adjacency, problem, options):
+    """Let a DAG into a space; where there is no room, its parents at least."""
+    limit = options.max_parents
+    larger = merge_graph(
+        permitted, adjacency, options.merge, options.soft_limit, limit,
+        problem.constraints.forbidden,
+    )  # fmt: skip
+    return make_room(larger, adjacency, adjacency, problem, limit)
+
+
+def once_per_dag(function, *args):
+    """A function of a DAG that remembers what it gave: searches often come back."""
+    known = {}
+
+    def remembered(adjacency):
+        key = adjacency.tobytes()
+        if key not in known:
+            known[key] = function(adjacency, *args)
+        return known[key]
+
+    return remembered
+
+
+def expand(permitted, adjacency, problem, options, reversals, pairs):
     """Let a DAG, and what else looks promising beside it, into a space.
 
     First the DAG itself. Once that adds nothing: the DAG that reversals of single
     edges lead to; the other parents of each node's children, for to turn such a
-    child into a parent they must become parents too; pairs of parents; a general
-    widening. Most searches end before.
+    child into a parent they must become parents too; pairs of parents. `reversals`
+    and `pairs` are `reverse_edges` and `paying_pairs` of a DAG.
 
     Returns
     -------
@@ -341,24 +384,18 @@ def expand(permitted, adjacency, problem, options):
         The DAG to go on from: the one given, or a better one.
     """
     limit, forbidden = options.max_parents, problem.constraints.forbidden
-    larger = merge_graph(
-        permitted, adjacency, options.merge, options.soft_limit, limit, forbidden
-    )
-    larger = make_room(larger, adjacency, adjacency, problem, limit)
+    larger = let_in(permitted, adjacency, problem, options)
     if not np.array_equal(larger, permitted):
         return larger, adjacency
     if options.thorough:
-        better = reverse_edges(adjacency, problem, limit)
-        if better is not adjacency:
+        better = reversals(adjacency)
+        if better is not None:
             neighbors = (better | better.T) & ~forbidden
             return make_room(larger, neighbors, better, problem, limit), better
     blankets = moral_graph(adjacency) & ~forbidden
     larger = make_room(larger, blankets, adjacency, problem, options.soft_limit)
     if options.thorough and np.array_equal(larger, permitted):
-        pairs = paying_pairs(adjacency, problem)
-        larger = merge_graph(larger, pairs, "dag", limit, limit, forbidden)
-    if options.thorough and np.array_equal(larger, permitted):
-        larger = widen(larger, adjacency, problem, options.wide_limit)
+        larger = merge_graph(larger, pairs(adjacency), "dag", limit, limit, forbidden)
     return larger, adjacency
 
 
@@ -373,9 +410,14 @@ def reverse_edges(adjacency, problem, max_parents):
     Returns
     -------
     adjacency : ndarray of bool, shape (n_features, n_features)
-        The better DAG; the very same object where no reversal pays.
+        The better DAG, or None where no reversal pays.
     """
     score, constraints = problem.score, problem.constraints
+    best = None
+    values = [
+        score.local_score(node, np.flatnonzero(adjacency[:, node]))
+        for node in range(len(adjacency))
+    ]
 
     def select(trial, node, kept):
         allowed = ~constraints.forbidden[:, node]
@@ -395,19 +437,15 @@ def reverse_edges(adjacency, problem, max_parents):
             or (constraints.required[:, x].sum() >= max_parents)
         ):
             continue
-        now = sum(
-            score.local_score(node, np.flatnonzero(adjacency[:, node]))
-            for node in (x, y)
-        )
         trial = adjacency.copy()
         trial[:, [x, y]] = constraints.required[:, [x, y]]
         if descendants(trial, x)[y]:
             continue
-        value = select(trial, x, [y])
-        value += select(trial, y, [])
-        if value > now + LEAST_GAIN:
-            adjacency = trial
-    return adjacency
+        new = select(trial, x, [y]), select(trial, y, [])
+        if sum(new) > values[x] + values[y] + LEAST_GAIN:
+            adjacency = best = trial
+            values[x], values[y] = new
+    return best
 
 
 def moral_graph(adjacency):
@@ -475,7 +513,7 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
     Returns
     -------
     result : SearchResult
-        The best DAG ever seen, and the last space, which holds it.
+        The best DAG ever seen, and the space that was found for it.
     """
     stream = bit_generator(entropy, 2, restart)
     if start is None:
@@ -484,6 +522,9 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
     order = random_order(generator, start)
     best, log_score = None, -np.inf
     tables, history, n_stalled = None, [], 0
+    before_widening = None
+    reversals = once_per_dag(reverse_edges, problem, options.max_parents)
+    pairs = once_per_dag(paying_pairs, problem)
     while True:
         began = time.perf_counter()
         space = make_space(permitted, problem.constraints, extended=options.extended)
@@ -494,6 +535,12 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
             memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
         order, value = search_orders(tables, order, stream, options)
+        if options.thorough and value <= log_score + LEAST_GAIN:
+            # stuck: by now the space may hold a better DAG far from here
+            fresh = climb_afresh(tables, order, stream)
+            fresh, fresh_value = search_orders(tables, fresh, stream, options)
+            if fresh_value > value + LEAST_GAIN:
+                order, value = fresh, fresh_value
         found = best_dag_of_order(tables, order)
         improved = value > log_score + LEAST_GAIN
         n_stalled = 0 if improved else n_stalled + 1
@@ -503,9 +550,15 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         ends = n_stalled == PATIENCE or len(history) == options.max_expansions
         larger = permitted
         if space.extended and not ends:
-            larger, better = expand(permitted, found, problem, options)
+            larger, better = expand(
+                permitted, found, problem, options, reversals, pairs
+            )
             if better is not found:
                 order = random_order(generator, better)
+            if options.thorough and np.array_equal(larger, permitted):
+                larger = widen(permitted, found, problem, options.wide_limit)
+                if before_widening is None:
+                    before_widening = permitted
             if options.threshold is not None:
                 probable = probable_edges(
                     tables, order, stream, options.n_iter, options.threshold
@@ -524,10 +577,14 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         if ends or (unchanged and (not improved or not space.extended)):
             break
         permitted = larger
-    if ((best & ~space.permitted).sum(axis=0) > space.extended).any():
-        # it was found in an earlier space, parts of which have made room since
-        permitted = make_room(permitted, best, best, problem, options.max_parents)
-        space = make_space(permitted, problem.constraints, extended=options.extended)
+    # Widening is for the search: it fills sets up with what is hardly ever a parent,
+    # which tables for sampling would pay for. And the best DAG may be of an earlier
+    # space, parts of which have made room since.
+    widened = before_widening is not None
+    final = before_widening if widened else permitted
+    if widened or ((best & ~final).sum(axis=0) > space.extended).any():
+        final = let_in(final, best, problem, options)
+        space = make_space(final, problem.constraints, extended=options.extended)
     return SearchResult(
         best, float(log_score), space, np.array(history, dtype=EXPANSION_FIELDS)
     )

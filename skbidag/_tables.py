@@ -19,8 +19,8 @@ Three tables may stand on one layout:
     The best score over all subsets of a mask, for searching.
 """
 
-import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -216,16 +216,29 @@ def table_bytes(space, n_tables=2):
         return 8.0 * (n_tables * width + 1) * 2.0**sizes
 
 
-def free_memory():
-    """Bytes that are free, or infinity where the system does not tell."""
+def free_memory(cgroup=Path("/sys/fs/cgroup")):
+    """Bytes that are free, or infinity where the system does not tell.
+
+    In a container, what its control group (version 2 or 1) leaves, if that is less.
+    """
+    free = float("inf")
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:
                 if line.startswith("MemAvailable:"):
-                    return 1024.0 * int(line.split()[1])
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, AttributeError):
-        return float("inf")
+                    free = 1024.0 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    for limit, usage in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        try:
+            limit, usage = ((cgroup / name).read_text() for name in (limit, usage))
+            free = min(free, max(0.0, float(limit) - float(usage)))
+        except (OSError, ValueError):  # not there, or "max"
+            pass
+    return free
 
 
 def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0):

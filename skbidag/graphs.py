@@ -14,16 +14,21 @@ from skbidag._core import _graphs
 from skbidag._sklearn import Interval, validate_params
 
 __all__ = [
+    "ancestor_matrix",
     "ancestors",
     "descendants",
     "from_networkx",
+    "has_path",
+    "has_v_structure",
     "is_cpdag",
     "is_dag",
     "markov_blanket",
+    "markov_blanket_matrix",
     "skeleton",
     "to_cpdag",
     "to_networkx",
     "topological_order",
+    "v_structure_matrix",
     "v_structures",
 ]
 
@@ -67,6 +72,32 @@ def check_adjacency(A, name="A", *, self_loops=False):
         node = np.flatnonzero(A.diagonal())[0]
         raise ValueError(f"{name} has an edge from node {node} to itself.")
     return np.ascontiguousarray(A)
+
+
+def check_probabilities(probabilities):
+    """Validate a matrix of edge probabilities.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_nodes, n_nodes)
+        Numbers between 0 and 1; the diagonal is ignored.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_nodes, n_nodes)
+        The matrix.
+    """
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if probabilities.ndim != 2 or probabilities.shape[0] != probabilities.shape[1]:
+        raise ValueError(
+            "probabilities must be a square matrix of shape (n_nodes, n_nodes), got "
+            f"an array of shape {probabilities.shape}."
+        )
+    # Averages of many ones may exceed 1 by rounding. NaN is not within, either.
+    within = (probabilities >= 0) & (probabilities <= 1 + 1e-9)
+    if not (within | np.eye(len(within), dtype=bool)).all():
+        raise ValueError("probabilities must lie between 0 and 1.")
+    return probabilities
 
 
 def _check_node(node, n_nodes):
@@ -427,6 +458,161 @@ def descendants(A, node):
     A = _check_dag(A)
     node = _check_node(node, len(A))
     return np.flatnonzero(_graphs.reachable(A.view(np.uint8), node))
+
+
+@validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
+def ancestor_matrix(A):
+    """Tell of all pairs of nodes of a DAG whether a directed path joins them.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+
+    Returns
+    -------
+    reaches : ndarray of bool of shape (n_nodes, n_nodes)
+        ``reaches[i, j]`` tells whether i is an ancestor of j. False on the diagonal.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import ancestor_matrix
+    >>> ancestor_matrix([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int)
+    array([[0, 1, 1],
+           [0, 0, 1],
+           [0, 0, 0]])
+    """
+    A = check_adjacency(A)
+    reaches = A.copy()
+    for node in reversed(topological_order(A)):
+        reaches[node] |= reaches[A[node]].any(axis=0)
+    return reaches
+
+
+@validate_params(
+    {"A": ["array-like"], "source": [_NODE], "target": [_NODE]},
+    prefer_skip_nested_validation=True,
+)
+def has_path(A, source, target):
+    """Tell whether a directed path leads from one node of a DAG to another.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+    source, target : int
+        The nodes' indices.
+
+    Returns
+    -------
+    leads : bool
+        Whether `source` is an ancestor of `target`.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import has_path
+    >>> chain = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> has_path(chain, 0, 2), has_path(chain, 2, 0)
+    (True, False)
+    """
+    A = _check_dag(A)
+    source, target = _check_node(source, len(A)), _check_node(target, len(A))
+    return bool(_graphs.reachable(A.view(np.uint8), source)[target])
+
+
+@validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
+def markov_blanket_matrix(A):
+    """Tell of all pairs of nodes whether they are in each other's Markov blankets.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+
+    Returns
+    -------
+    within : ndarray of bool of shape (n_nodes, n_nodes)
+        Symmetric. ``within[i, j]`` where one is the other's parent or they have a child
+        in common.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import markov_blanket_matrix
+    >>> markov_blanket_matrix([[0, 0, 1], [0, 0, 1], [0, 0, 0]]).astype(int)
+    array([[0, 1, 1],
+           [1, 0, 1],
+           [1, 1, 0]])
+    """
+    A = _check_dag(A)
+    as_float = A.astype(np.float32)  # products of bool matrices are slow
+    within = A | A.T | (as_float @ as_float.T > 0)
+    np.fill_diagonal(within, False)
+    return within
+
+
+@validate_params(
+    {"A": ["array-like"], "child": [_NODE]}, prefer_skip_nested_validation=True
+)
+def v_structure_matrix(A, child):
+    """Tell which pairs of nodes are in a v-structure with a given child.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A directed or partially directed graph. ``A[i, j]`` is 1 where there is an
+        edge i -> j, 0 elsewhere; an edge with both directions does not count.
+    child : int
+        The child's index.
+
+    Returns
+    -------
+    pairs : ndarray of bool of shape (n_nodes, n_nodes)
+        Symmetric. ``pairs[i, j]`` where i -> child <- j, and i and j are not adjacent.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import v_structure_matrix
+    >>> v_structure_matrix([[0, 1, 0], [0, 0, 0], [0, 1, 0]], 1).astype(int)
+    array([[0, 0, 1],
+           [0, 0, 0],
+           [1, 0, 0]])
+    """
+    A = check_adjacency(A)
+    child = _check_node(child, len(A))
+    parents = A[:, child] & ~A[child]
+    pairs = parents[:, None] & parents & ~(A | A.T)
+    np.fill_diagonal(pairs, False)
+    return pairs
+
+
+@validate_params(
+    {"A": ["array-like"], "left": [_NODE], "child": [_NODE], "right": [_NODE]},
+    prefer_skip_nested_validation=True,
+)
+def has_v_structure(A, left, child, right):
+    """Tell whether two non-adjacent nodes point at a third.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A directed or partially directed graph. ``A[i, j]`` is 1 where there is an
+        edge i -> j, 0 elsewhere; an edge with both directions does not count.
+    left, child, right : int
+        The nodes' indices.
+
+    Returns
+    -------
+    present : bool
+        Whether left -> child <- right, and left and right are not adjacent.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import has_v_structure
+    >>> has_v_structure([[0, 1, 0], [0, 0, 0], [0, 1, 0]], 0, 1, 2)
+    True
+    """
+    pairs = v_structure_matrix(A, child)
+    return bool(pairs[_check_node(left, len(pairs)), _check_node(right, len(pairs))])
 
 
 def _import_networkx():

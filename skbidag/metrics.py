@@ -14,18 +14,23 @@ either direction. The structural Hamming distance counts each pair of nodes once
 
 import numpy as np
 from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
 
 from skbidag._sklearn import StrOptions, validate_params
-from skbidag.graphs import check_adjacency, is_dag, to_cpdag
+from skbidag.graphs import check_adjacency, check_probabilities, is_dag, to_cpdag
 
 __all__ = [
     "compare_graphs",
     "edge_average_precision",
     "edge_roc",
+    "make_graph_scorer",
     "structural_hamming_distance",
 ]
 
 _KIND = StrOptions({"cpdag", "dag", "skeleton"})
+# Of what make_graph_scorer knows, the smaller the better of these
+_LOSSES = {"fdr": "FDR", "shd": "SHD"}
+_GAINS = {"f1": "F1", "precision": "precision", "recall": "recall"}
 
 
 def _as_kind(A, name, kind):
@@ -202,17 +207,8 @@ def _cumulative_counts(true, probabilities, kind):
     places that have, and that do not have, a true edge.
     """
     true = _as_kind(true, "true", kind)
-    probabilities = np.asarray(probabilities, dtype=np.float64)
-    if probabilities.ndim != 2 or probabilities.shape[0] != probabilities.shape[1]:
-        raise ValueError(
-            "probabilities must be a square matrix of shape (n_nodes, n_nodes), got "
-            f"an array of shape {probabilities.shape}."
-        )
+    probabilities = check_probabilities(probabilities)
     _check_same_shape(true, probabilities, "probabilities")
-    # Averages of many ones may exceed 1 by rounding. NaN is not within, either.
-    within = (probabilities >= 0) & (probabilities <= 1 + 1e-9)
-    if not within[_places(len(true), "dag")].all():
-        raise ValueError("probabilities must lie between 0 and 1.")
     if kind == "skeleton":
         probabilities = np.minimum(probabilities + probabilities.T, 1.0)
 
@@ -336,3 +332,84 @@ def edge_average_precision(true, probabilities, kind="skeleton"):
         return np.nan
     gained = np.diff(TP, prepend=0.0)
     return float(np.sum(gained * TP / (TP + FP)) / n_positive)
+
+
+@validate_params(
+    {
+        "true": ["array-like"],
+        "metric": [StrOptions({"average_precision", *_GAINS, *_LOSSES})],
+        "kind": [_KIND],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_graph_scorer(true, metric="shd", kind="cpdag"):
+    """Make a scorer that compares what an estimator learns with the true graph.
+
+    For simulations and benchmarks: with it, scikit-learn's model selection finds the
+    parameters that come closest to a known graph.
+
+    Parameters
+    ----------
+    true : array-like of shape (n_nodes, n_nodes)
+        The true DAG or CPDAG. ``true[i, j]`` is the edge i -> j, together with
+        ``true[j, i]`` it is the undirected edge i - j.
+    metric : {"shd", "f1", "precision", "recall", "fdr", "average_precision"}, \
+            default="shd"
+        How graphs are compared, see :func:`structural_hamming_distance`,
+        :func:`compare_graphs` and :func:`edge_average_precision`. As with every
+        scorer larger is better: "shd" and "fdr" are negated.
+    kind : {"cpdag", "dag", "skeleton"}, default="cpdag"
+        What is compared. "average_precision" looks at the edge probabilities of this
+        kind, the others at the best DAG (``adjacency_``) or its equivalence class.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X=None, y=None)`` is the score of a fitted estimator, or of
+        a pipeline whose last step is one. The data are ignored.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from skbidag import IterativeSearchStructure
+    >>> from skbidag.datasets import make_gaussian_network
+    >>> from skbidag.metrics import make_graph_scorer
+    >>> from skbidag.scores import BGe
+    >>> network = make_gaussian_network(100, 8, random_state=0)
+    >>> search = GridSearchCV(
+    ...     IterativeSearchStructure(BGe(), n_draws=0, random_state=0),
+    ...     {"score__edge_penalty": [1, 1e50]},
+    ...     scoring=make_graph_scorer(network.adjacency),
+    ... )
+    >>> search.fit(network.data).best_params_
+    {'score__edge_penalty': 1}
+    """
+    return GraphScorer(_as_kind(true, "true", kind), metric, kind)
+
+
+class GraphScorer:
+    """What :func:`make_graph_scorer` makes; can be pickled."""
+
+    def __init__(self, true, metric, kind):
+        self.true = true
+        self.metric = metric
+        self.kind = kind
+
+    def __repr__(self):
+        return f"make_graph_scorer(true, metric={self.metric!r}, kind={self.kind!r})"
+
+    def __call__(self, estimator, X=None, y=None):
+        """Score of a fitted estimator; the data are ignored."""
+        if hasattr(estimator, "steps"):
+            estimator = estimator[-1]
+        check_is_fitted(estimator)
+        if self.metric == "average_precision":
+            probabilities = estimator.edge_probabilities(self.kind)
+            if self.kind == "skeleton":
+                probabilities = np.triu(probabilities)
+            return edge_average_precision(self.true, probabilities, self.kind)
+        estimated = estimator.adjacency_ if self.kind == "dag" else estimator.cpdag_
+        comparison = compare_graphs(self.true, estimated, self.kind)
+        if self.metric in _LOSSES:
+            return -float(comparison[_LOSSES[self.metric]])
+        return comparison[_GAINS[self.metric]]

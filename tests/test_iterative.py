@@ -1,6 +1,7 @@
 """The search for the best DAG: against exact optima, BiDAG's best, and naive twins."""
 
 import csv
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,17 +18,21 @@ from skbidag._search import (
     EXPANSION_FIELDS,
     SearchOptions,
     add_selected_parents,
+    best_dag_of_order,
+    climb_afresh,
     expand,
     iterate_space,
     make_room,
     merge_graph,
     moral_graph,
+    once_per_dag,
     paying_pairs,
     random_order,
     reverse_edges,
     widen,
 )
-from skbidag._search_space import resolve_constraints
+from skbidag._search_space import make_space, resolve_constraints
+from skbidag._tables import build_tables
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.graphs import is_dag, to_cpdag
 from skbidag.scores import BIC, BDe, BGe
@@ -264,7 +269,7 @@ def test_the_best_dag_stays_though_the_space_moves_on(monkeypatch):
     """A space full to the brim loses parents of the best DAG in later expansions."""
     X = gaussian(40, 12, 0)
 
-    def move_away(permitted, adjacency, problem, options):
+    def move_away(permitted, adjacency, problem, *args):
         others = ~problem.constraints.forbidden & ~permitted & ~adjacency
         for node in range(len(permitted)):
             others[np.flatnonzero(others[:, node])[3:], node] = False
@@ -359,7 +364,9 @@ def test_expansions_table(data):
     assert (table["largest_set"] <= SMALL["max_parents"]).all()
     assert (table["n_edges"] > 0).all()
     assert found.adjacency_.sum() in table["n_edges"]
-    assert table["n_permitted"][-1] == found.search_space_.sum()
+    # the last space was widened for the search, the final one holds the best DAG
+    assert found.search_space_.sum() <= table["n_permitted"][-1]
+    assert ((found.adjacency_ & ~found.search_space_).sum(axis=0) <= 1).all()
     assert table["largest_set"][-1] == found.search_space_.sum(axis=0).max()
 
 
@@ -379,7 +386,11 @@ def test_forbidden_edges_take_no_room():
     found = search(X, tiers=tiers, **SMALL)
     forbidden = np.tril(np.ones((14, 14), dtype=bool))
     assert_sound(found, forbidden)
-    assert found.expansions_["n_permitted"][-1] == found.search_space_.sum()
+    assert not (found.search_space_ & forbidden).any()
+    # a node has as many permitted as stand before it, at most
+    assert found.expansions_["n_permitted"].max() <= sum(
+        min(node, SMALL["max_parents"]) for node in range(14)
+    )
 
 
 def test_search_space_must_be_one_that_a_search_can_start_from(data):
@@ -508,21 +519,18 @@ def test_reverse_edges_never_makes_it_worse(seed, kind):
     score = BGe() if kind == "bge" else BDe()
     problem = pose(X, score, required_edges=required, forbidden_edges=banned)
     before = dag.copy()
+    # until no reversal pays any more: each time a better DAG that may be one
     better = reverse_edges(dag, problem, limit)
     assert_array_equal(dag, before)
-    assert is_dag(better)
-    constraints = problem.constraints
-    assert not (better & constraints.forbidden).any()
-    assert better[constraints.required].all()
-    assert better.sum(axis=0).max() <= limit
-    gain = score.dag_score(better) - score.dag_score(dag)
-    if better is dag:
-        assert gain == 0
-    else:
-        assert gain > 0
-        # it stops where no reversal pays any more, or gets better still
-        again = reverse_edges(better, problem, limit)
-        assert score.dag_score(again) >= score.dag_score(better)
+    assert better is not None
+    while better is not None:
+        assert is_dag(better)
+        constraints = problem.constraints
+        assert not (better & constraints.forbidden).any()
+        assert better[constraints.required].all()
+        assert better.sum(axis=0).max() <= limit
+        assert score.dag_score(better) > score.dag_score(dag)
+        dag, better = better, reverse_edges(better, problem, limit)
 
 
 def test_reverse_edges_takes_over_parents():
@@ -537,7 +545,7 @@ def test_reverse_edges_takes_over_parents():
     assert score.dag_score(turned) < score.dag_score(wrong)
     better = reverse_edges(wrong, problem, 3)
     assert score.dag_score(better) > score.dag_score(wrong)
-    assert score.dag_score(reverse_edges(right, problem, 3)) >= score.dag_score(right)
+    assert reverse_edges(right, problem, 3) is None
     one = pose(X, required_edges=[(1, 3), (2, 3)])
     assert_array_equal(reverse_edges(graph(4, (3, 0), (1, 3), (2, 3)), one, 3), right)
 
@@ -609,14 +617,51 @@ def test_expand_lets_the_dag_in_first():
         wide_limit=4, max_expansions=5, n_iter=100,
     )  # fmt: skip
     dag = graph(10, (0, 1), (2, 1))
-    space, same = expand(np.zeros_like(dag), dag, problem, options)
+    calls = []
+
+    def reversals(adjacency):
+        calls.append(adjacency)
+        return reverse_edges(adjacency, problem, 4)
+
+    rest = problem, options, reversals, partial(paying_pairs, problem=problem)
+    space, same = expand(np.zeros_like(dag), dag, *rest)
+    assert not calls
     assert same is dag
     assert_array_equal(space, dag)
     # with nothing new in the DAG there is something else
-    space, better = expand(dag, dag, problem, options)
+    space, better = expand(dag, dag, *rest)
+    assert len(calls) == 1
     assert space.sum() > dag.sum()
     assert problem.score.dag_score(better) >= problem.score.dag_score(dag)
     assert (space.sum(axis=0) <= 4).all()
+
+
+def test_climb_afresh_keeps_required_edges_and_the_best():
+    X = gaussian(80, 12, 4)
+    problem = pose(X, required_edges=[(3, 2), (2, 1)])
+    space = make_space(
+        ~problem.constraints.forbidden, problem.constraints, extended=True
+    )
+    tables = build_tables(problem.score, space, maxima=True)
+    start = random_order(np.random.default_rng(0), problem.constraints.required)
+    place = np.argsort(climb_afresh(tables, start, np.random.PCG64(0)))
+    assert place[3] > place[2] > place[1]
+    # more climbs from the same stream can only be better
+    scores = []
+    for n_starts in (1, 5, 25):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_search, "FRESH_STARTS", n_starts)
+            order = climb_afresh(tables, start, np.random.PCG64(0))
+        scores.append(problem.score.dag_score(best_dag_of_order(tables, order)))
+    assert scores == sorted(scores)
+
+
+def test_once_per_dag():
+    counted = []
+    remembered = once_per_dag(lambda dag, unit: counted.append(1) or dag * unit, 2)
+    dags = [graph(3, (0, 1)), graph(3, (1, 0)), graph(3, (0, 1))]
+    assert_array_equal([remembered(dag) for dag in dags], 2 * np.array(dags))
+    assert len(counted) == 2
 
 
 def test_iterate_space_starts_from_a_dag():

@@ -1,12 +1,21 @@
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import average_precision_score, roc_curve
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from skbidag import OrderMCMCStructure
+from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import to_cpdag
 from skbidag.metrics import (
     compare_graphs,
     edge_average_precision,
     edge_roc,
+    make_graph_scorer,
     structural_hamming_distance,
 )
 
@@ -216,3 +225,57 @@ def test_bad_input():
             function(COLLIDER, np.zeros((3, 3)))
     with pytest.raises(ValueError, match="'normalize' parameter"):
         edge_roc(COLLIDER, COLLIDER, normalize="all")
+
+
+# --------------------------------------------------------------------- scorers
+
+
+@pytest.fixture(scope="module")
+def network_and_model():
+    network = make_gaussian_network(100, 6, random_state=0)
+    model = OrderMCMCStructure(n_draws=50, n_chains=2, random_state=0)
+    return network, model.fit(network.data)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scorers(network_and_model, kind):
+    network, model = network_and_model
+    true = network.adjacency
+    estimated = model.adjacency_ if kind == "dag" else model.cpdag_
+    comparison = compare_graphs(true, estimated, kind=kind)
+    expected = {
+        "shd": -comparison.SHD,
+        "fdr": -comparison.FDR,
+        "f1": comparison.F1,
+        "precision": comparison.precision,
+        "recall": comparison.recall,
+    }
+    for metric, value in expected.items():
+        scorer = make_graph_scorer(true, metric, kind)
+        assert scorer(model, network.data) == scorer(model) == value
+        assert type(scorer(model)) is float
+        assert metric in repr(scorer)
+    probabilities = model.edge_probabilities("dag" if kind == "skeleton" else kind)
+    assert make_graph_scorer(true, "average_precision", kind)(model) == pytest.approx(
+        edge_average_precision(true, probabilities, kind)
+    )
+
+
+def test_scorers_in_model_selection(network_and_model):
+    network, _ = network_and_model
+    model = OrderMCMCStructure("bge", n_draws=20, n_chains=2, random_state=0)
+    scorer = pickle.loads(pickle.dumps(make_graph_scorer(network.adjacency, "f1")))
+    scores = cross_val_score(model, network.data, scoring=scorer, cv=2)
+    assert scores.shape == (2,)
+    assert (scores > 0.3).all()
+    pipeline = make_pipeline(StandardScaler(), model).fit(network.data)
+    assert scorer(pipeline) == scorer(pipeline[-1])
+
+
+def test_scorers_validate():
+    with pytest.raises(ValueError, match="'metric' parameter of make_graph_scorer"):
+        make_graph_scorer(COLLIDER, "accuracy")
+    with pytest.raises(ValueError, match="true must be a square matrix"):
+        make_graph_scorer([[0, 1]])
+    with pytest.raises(NotFittedError):
+        make_graph_scorer(COLLIDER)(OrderMCMCStructure())

@@ -609,8 +609,17 @@ def test_memory_counts_every_column_and_table():
     assert_array_equal(table_bytes(space, 3), 8 * (24 + 1) * sizes)
 
 
-def test_free_memory_is_known_or_unlimited():
+def test_free_memory_is_known_or_unlimited(tmp_path):
     assert free_memory() > 1e6
+    # a container's limit counts where it is the smaller one
+    (tmp_path / "memory.max").write_text("3000000\n")
+    (tmp_path / "memory.current").write_text("1000000\n")
+    assert free_memory(tmp_path) == 2e6
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712")
+    (tmp_path / "memory" / "memory.usage_in_bytes").write_text("1000000")
+    assert free_memory(tmp_path) > 1e6
 
 
 # ----------------------------------------------------------- what a kernel reads

@@ -4,24 +4,30 @@
 
 State
     A permutation of the nodes. The parents of a node stand to the right of it. With
-    each node: the mask of its candidates to the right, and its log score, the sum
-    (for sampling) or the maximum (for searching) over all its parent sets within
-    them, one lookup.
+    each node, its standing: the mask of its candidates to the right, and its log
+    score, the sum (for sampling) or the maximum (for searching) over all its parent
+    sets within them and with at most one outsider to the right.
 Moves
     *swap*: exchange two nodes at random. *transposition*: exchange two neighbors.
     Both are symmetric proposals, accepted with the ratio of the scores.
     *relocation*: take a node out and put it back at one of the n places, drawn in
     proportion to the scores: a Gibbs move, always accepted.
 What stays true
-    Every node's score is the lookup for the present order: scores are looked up,
-    never updated by differences, so rounding does not build up however long a chain
-    is. A chain never stands on an order that a required edge rules out (score
-    -inf); proposals of such orders are rejected.
+    Every node's score is that of the present order. Where a candidate passes a node,
+    the score is looked up: the row of its new mask is added up. Where an outsider
+    passes, the row stays, and the sum changes by one of its terms. Differences round:
+    so a sum is added up afresh when little is left of what it was, and all sums are
+    after every REFRESH steps; between, an error stays below REFRESH * LITTLE_LEFT
+    units in the last place. A maximum has no rounding; it is looked up when the
+    outsider that held it goes.
+    A chain never stands on an order that a required edge rules out (score -inf);
+    proposals of such orders are rejected.
 Cost
-    A lookup is one row, O(n / 4) additions, and one logarithm. A transposition looks
-    up two nodes, a swap those between the two, a relocation 2 n. When searching, a
-    node that is no candidate of another changes the other's maximum by one
-    comparison, so a relocation is O(n) plus a lookup per candidate.
+    A lookup is one row, O(n / 4) additions, and one logarithm; an outsider that
+    passes, one entry and one logarithm. Of the n nodes that may pass, K are
+    candidates, so a step of the usual mixture costs O(K), however many nodes there
+    are: a transposition has two passings, a swap about n / 3, a relocation 2 n, and
+    the last two are tried once in n steps.
 
 The scores may be raised to a power (tempering) when searching. Every order that is
 looked at, accepted or not, is inspected for the best.
@@ -29,6 +35,7 @@ looked at, accepted or not, is inspected for the best.
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 import numpy as np
@@ -46,6 +53,23 @@ from skbidag._core._vector cimport (
 
 cdef enum:
     SWAP, TRANSPOSITION, RELOCATION
+
+cdef enum:
+    NOBODY = -1  # no node passes
+    LITTLE_LEFT = 64  # a sum that shrank by as much is added up afresh
+    REFRESH = 8192  # steps between two refreshments of all sums
+
+
+cdef double LOG_LITTLE_LEFT = 4.1588830833596715
+
+
+cdef struct Standing:
+    int64_t mask  # the node's candidates to its right
+    double score  # its log score
+    # Sampling with extra parents: the score over that of the mask without them, in
+    # logarithms if the row is; and the largest it was since it was last added up.
+    double excess
+    double peak
 
 
 cdef class OrderChain:
@@ -84,22 +108,29 @@ cdef class OrderChain:
         # state; `place` is the position of each node, with -1 in the padding
         Py_ssize_t[::1] order_
         double[::1] place
-        int64_t[::1] mask
-        double[::1] score
+        Standing *standing
         # the best order seen
         Py_ssize_t[::1] best_order_
         readonly double best_log_score
         double current
         Py_ssize_t n_steps
-        # what a proposal would change, by position (or slot)
-        int64_t[::1] new_mask
-        double[::1] new_score
-        int64_t[::1] slot_mask
-        double[::1] slot_score
+        # what a proposal would change, by place; a relocated node's, by slot
+        Standing *new
+        Standing *slot
         double[::1] slot_total
         double[::1] weight
         int64_t[::1] proposed
         int64_t[::1] accepted
+
+    def __cinit__(self, TableViews views, *args, **kwargs):
+        self.standing = <Standing *> calloc(3 * views.n_nodes, sizeof(Standing))
+        if self.standing == NULL:
+            raise MemoryError()
+        self.new = self.standing + views.n_nodes
+        self.slot = self.new + views.n_nodes
+
+    def __dealloc__(self):
+        free(self.standing)
 
     def __init__(
         self, TableViews views, bit_generator, order, move_probabilities,
@@ -120,12 +151,6 @@ cdef class OrderChain:
         self.order_ = np.empty(n, dtype=np.intp)
         self.best_order_ = np.array(order, dtype=np.intp)
         self.place = np.full(max(self.width, n), -1.0)
-        self.mask = np.zeros(n, dtype=np.int64)
-        self.score = np.zeros(n)
-        self.new_mask = np.zeros(n, dtype=np.int64)
-        self.new_score = np.zeros(n)
-        self.slot_mask = np.zeros(n, dtype=np.int64)
-        self.slot_score = np.zeros(n)
         self.slot_total = np.zeros(n)
         self.weight = np.zeros(n)
         self.proposed = np.zeros(3, dtype=np.int64)
@@ -147,9 +172,8 @@ cdef class OrderChain:
             self.place[given[p]] = p
         with nogil:
             for p in range(self.n):
-                self.mask[p] = self.mask_from(p, self.place[p])
-                self.score[p] = self.look_up(p, self.mask[p], self.place[p])
-            self.refresh()
+                self.standing[p].mask = self.mask_from(p, self.place[p])
+            self.look_up_all()
             self.inspect(self.current)
 
     @property
@@ -165,7 +189,7 @@ cdef class OrderChain:
     @property
     def node_scores(self):
         """The log score of each node."""
-        return np.array(self.score)
+        return np.array([self.standing[i].score for i in range(self.n)])
 
     @property
     def log_score(self):
@@ -189,15 +213,29 @@ cdef class OrderChain:
         self.inspect(self.current)
 
     def __getstate__(self):
+        cdef Py_ssize_t i
+        cdef int64_t[::1] mask = (masks := np.empty(self.n, dtype=np.int64))
+        cdef double[:, ::1] sum_ = (sums := np.empty((self.n, 3)))
+        for i in range(self.n):
+            mask[i] = self.standing[i].mask
+            sum_[i, 0] = self.standing[i].score
+            sum_[i, 1] = self.standing[i].excess
+            sum_[i, 2] = self.standing[i].peak
         return {
             "order": self.order, "best_order": self.best_order,
             "best_log_score": self.best_log_score, "scan_node": self.scan_node,
             "proposed": self.proposed_moves, "accepted": self.accepted_moves,
             "bit_generator": self.bit_generator.state,
+            # to the last bit, which a lookup would change
+            "current": self.current,
+            "masks": masks, "sums": sums,
         }
 
     def restore(self, state):
         """Go on from a state that ``__getstate__`` gave."""
+        cdef Py_ssize_t i
+        cdef const int64_t[::1] mask = state["masks"]
+        cdef const double[:, ::1] sum_ = state["sums"]
         self.set_order(state["order"])
         self.best_order_ = np.array(state["best_order"], dtype=np.intp)
         self.best_log_score = state["best_log_score"]
@@ -206,66 +244,102 @@ cdef class OrderChain:
         self.accepted = np.array(state["accepted"], dtype=np.int64)
         self.n_steps = state["proposed"].sum()
         self.bit_generator.state = state["bit_generator"]
+        self.current = state["current"]
+        for i in range(self.n):
+            self.standing[i] = Standing(mask[i], sum_[i, 0], sum_[i, 1], sum_[i, 2])
 
     # ---------------------------------------------------------------- lookups
 
-    cdef inline double look_up(
+    cdef inline Standing look_up(
         self, Py_ssize_t node, int64_t mask, double limit
     ) noexcept nogil:
-        """Score of a node whose parents stand at `limit` or to the right of it.
+        """Standing of a node whose parents stand at `limit` or to the right of it.
 
         The node's own place must be `limit`: its column is the base column.
         """
         cdef const NodeView *view = &self.views.nodes[node]
         cdef Py_ssize_t width = self.width
         cdef const double *row
-        cdef double log_sum
+        cdef Standing found
+        found.mask = mask
+        found.excess = found.peak = 0.0
         if self.maximize:
-            if width == 1:
-                return view.maxima[mask]
-            return skb_max_from(
+            found.score = view.maxima[mask] if width == 1 else skb_max_from(
                 view.maxima + mask * width, &self.place[0], limit, width
             )
-        log_sum = view.log_sums[mask]
-        if width == 1 or log_sum == -INFINITY:
-            return log_sum
+            return found
+        found.score = view.log_sums[mask]
+        if width == 1 or found.score == -INFINITY:
+            return found
         row = view.ratios + mask * width
         if row[view.base_column] == 1.0:
-            return log_sum + skb_log(
-                skb_sum_from(row, &self.place[0], limit, width)
-            )
-        return log_sum + skb_log_sum_exp_from(row, &self.place[0], limit, width)
+            found.excess = skb_sum_from(row, &self.place[0], limit, width)
+            found.score += skb_log(found.excess)
+        else:
+            found.excess = skb_log_sum_exp_from(row, &self.place[0], limit, width)
+            found.score += found.excess
+        found.peak = found.excess
+        return found
 
-    cdef inline double gain_parent(
-        self, Py_ssize_t node, int64_t mask, double score, Py_ssize_t parent,
-        double limit
+    cdef inline Standing pass_by(
+        self, Py_ssize_t node, const Standing *present, Py_ssize_t gained,
+        Py_ssize_t lost, double limit
     ) noexcept nogil:
-        """Score of a node after one that is no candidate of it came to its right.
+        """Standing of a node after others passed it.
 
-        A maximum can only grow by the new column; a sum is looked up afresh.
+        One, `gained`, came to its right, another, `lost`, went to its left; either
+        may be NOBODY. `place` must hold the places they have then, and the node's.
         """
-        if self.width == 1:
-            return score
+        cdef const NodeView *view = &self.views.nodes[node]
+        cdef Py_ssize_t width = self.width
+        cdef int64_t mask = present.mask
+        cdef const double *row
+        cdef double growth
+        cdef Standing found
+        if gained != NOBODY:
+            mask = self.with_parent(mask, node, gained)
+        if lost != NOBODY:
+            mask = self.without_parent(mask, node, lost)
+        if mask != present.mask:
+            return self.look_up(node, mask, limit)
+        found = present[0]
+        if width == 1 or found.score == -INFINITY:
+            return found
         if self.maximize:
-            return max(
-                score, self.views.nodes[node].maxima[mask * self.width + parent]
-            )
-        return self.look_up(node, mask, limit)
-
-    cdef inline double lose_parent(
-        self, Py_ssize_t node, int64_t mask, double score, Py_ssize_t parent,
-        double limit
-    ) noexcept nogil:
-        """Score of a node after one that is no candidate of it went to its left.
-
-        A maximum stays, unless it was that one's.
-        """
-        if self.width == 1 or (
-            self.maximize
-            and self.views.nodes[node].maxima[mask * self.width + parent] < score
-        ):
-            return score
-        return self.look_up(node, mask, limit)
+            row = view.maxima + mask * width
+            if lost != NOBODY and row[lost] >= found.score:
+                return self.look_up(node, mask, limit)
+            if gained != NOBODY and row[gained] > found.score:
+                found.score = row[gained]
+            return found
+        row = view.ratios + mask * width
+        if row[view.base_column] == 1.0:
+            if gained != NOBODY:
+                found.excess += row[gained]
+                if found.excess > found.peak:
+                    found.peak = found.excess
+            if lost != NOBODY:
+                found.excess -= row[lost]
+                if found.excess * LITTLE_LEFT < found.peak:
+                    return self.look_up(node, mask, limit)
+            found.score = view.log_sums[mask] + skb_log(found.excess)
+        else:
+            growth = 1.0
+            if gained != NOBODY:
+                if row[gained] > found.excess + 1.0:
+                    return self.look_up(node, mask, limit)
+                growth += skb_exp(row[gained] - found.excess)
+            if lost != NOBODY:
+                growth -= skb_exp(row[lost] - found.excess)
+                if growth * LITTLE_LEFT < 1.0:
+                    return self.look_up(node, mask, limit)
+            found.excess += skb_log(growth)
+            if found.excess > found.peak:
+                found.peak = found.excess
+            elif found.excess < found.peak - LOG_LITTLE_LEFT:
+                return self.look_up(node, mask, limit)
+            found.score = view.log_sums[mask] + found.excess
+        return found
 
     cdef inline int64_t mask_from(
         self, Py_ssize_t node, double limit
@@ -296,8 +370,15 @@ cdef class OrderChain:
         cdef Py_ssize_t i
         cdef double total = 0.0
         for i in range(self.n):
-            total += self.score[i]
+            total += self.standing[i].score
         return total
+
+    cdef void look_up_all(self) noexcept nogil:
+        """Rid all scores of their rounding errors."""
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            self.standing[i] = self.look_up(i, self.standing[i].mask, self.place[i])
+        self.refresh()
 
     cdef void refresh(self) noexcept nogil:
         """Rid the running total of its rounding errors."""
@@ -318,34 +399,35 @@ cdef class OrderChain:
     cdef double propose_swap(self, Py_ssize_t p, Py_ssize_t q) noexcept nogil:
         """Change in log score if the nodes at places p < q were exchanged.
 
-        Leaves the new masks and scores of the nodes from p to q in `new_mask` and
-        `new_score`, at their places in the *present* order.
+        Leaves the new standings of the nodes from p to q in `new`, at their places
+        in the *present* order.
         """
         cdef:
             Py_ssize_t left = self.order_[p]
             Py_ssize_t right = self.order_[q]
             Py_ssize_t r, node
-            int64_t left_mask = self.without_parent(self.mask[left], left, right)
-            int64_t right_mask = self.with_parent(self.mask[right], right, left)
-            int64_t mask
+            int64_t left_mask, right_mask
             double change = 0.0
         self.place[left] = q
         self.place[right] = p
-        for r in range(p + 1, q):
-            node = self.order_[r]
-            left_mask = self.without_parent(left_mask, left, node)
-            right_mask = self.with_parent(right_mask, right, node)
-            mask = self.without_parent(self.mask[node], node, right)
-            mask = self.with_parent(mask, node, left)
-            self.new_mask[r] = mask
-            self.new_score[r] = self.look_up(node, mask, r)
-            change += self.new_score[r] - self.score[node]
-        self.new_mask[p] = left_mask
-        self.new_mask[q] = right_mask
-        self.new_score[p] = self.look_up(left, left_mask, q)
-        self.new_score[q] = self.look_up(right, right_mask, p)
-        change += self.new_score[p] - self.score[left]
-        change += self.new_score[q] - self.score[right]
+        if q == p + 1:
+            self.new[p] = self.pass_by(left, &self.standing[left], NOBODY, right, q)
+            self.new[q] = self.pass_by(right, &self.standing[right], left, NOBODY, p)
+        else:
+            left_mask = self.without_parent(self.standing[left].mask, left, right)
+            right_mask = self.with_parent(self.standing[right].mask, right, left)
+            for r in range(p + 1, q):
+                node = self.order_[r]
+                left_mask = self.without_parent(left_mask, left, node)
+                right_mask = self.with_parent(right_mask, right, node)
+                self.new[r] = self.pass_by(
+                    node, &self.standing[node], left, right, r
+                )
+                change += self.new[r].score - self.standing[node].score
+            self.new[p] = self.look_up(left, left_mask, q)
+            self.new[q] = self.look_up(right, right_mask, p)
+        change += self.new[p].score - self.standing[left].score
+        change += self.new[q].score - self.standing[right].score
         self.place[left] = p
         self.place[right] = q
         return change
@@ -353,11 +435,9 @@ cdef class OrderChain:
     cdef void apply_swap(
         self, Py_ssize_t p, Py_ssize_t q, double change
     ) noexcept nogil:
-        cdef Py_ssize_t left = self.order_[p], right = self.order_[q], r, node
+        cdef Py_ssize_t left = self.order_[p], right = self.order_[q], r
         for r in range(p, q + 1):
-            node = self.order_[r]
-            self.mask[node] = self.new_mask[r]
-            self.score[node] = self.new_score[r]
+            self.standing[self.order_[r]] = self.new[r]
         self.order_[p] = right
         self.order_[q] = left
         self.place[left] = q
@@ -385,73 +465,50 @@ cdef class OrderChain:
         the left of `node`, which then may be their parent, and the rest to its
         right. So the score at slot s is the sum of the scores *with* it over the
         first s, *without* it over the rest, and of its own score there.
-        `new_mask` and `new_score` get what the others have on the side they are
-        not on now, by their places in the present order.
+        `new` gets what the others have on the side they are not on now, by their
+        places in the present order.
         """
         cdef:
             Py_ssize_t n = self.n
             Py_ssize_t from_ = <Py_ssize_t> self.place[node]
             Py_ssize_t p, s, other
-            int64_t mask
             double total
         # Left of all: nobody may have it as a parent. Right of all: everybody.
         self.place[node] = -1.0
         for p in range(from_):
             other = self.order_[p]
-            mask = self.without_parent(self.mask[other], other, node)
-            if mask == self.mask[other]:
-                self.new_score[p] = self.lose_parent(
-                    other, mask, self.score[other], node, p
-                )
-            else:
-                self.new_score[p] = self.look_up(other, mask, p)
-            self.new_mask[p] = mask
+            self.new[p] = self.pass_by(other, &self.standing[other], NOBODY, node, p)
         self.place[node] = n
         for p in range(from_ + 1, n):
             other = self.order_[p]
-            mask = self.with_parent(self.mask[other], other, node)
-            if mask == self.mask[other]:
-                self.new_score[p] = self.gain_parent(
-                    other, mask, self.score[other], node, p
-                )
-            else:
-                self.new_score[p] = self.look_up(other, mask, p)
-            self.new_mask[p] = mask
+            self.new[p] = self.pass_by(other, &self.standing[other], node, NOBODY, p)
 
         # Its own score: start right of all, step left over one node at a time.
-        mask = 0
-        self.place[node] = n
-        self.slot_mask[n - 1] = mask
-        self.slot_score[n - 1] = self.look_up(node, mask, n)
+        self.slot[n - 1] = self.look_up(node, 0, n)
         for s in range(n - 2, -1, -1):
             # the others' places have a gap at from_
             self.place[node] = (s if s <= from_ else s + 1) - 0.5
             other = self.order_[s if s < from_ else s + 1]
-            mask = self.with_parent(mask, node, other)
-            if mask == self.slot_mask[s + 1]:
-                self.slot_score[s] = self.gain_parent(
-                    node, mask, self.slot_score[s + 1], other, self.place[node]
-                )
-            else:
-                self.slot_score[s] = self.look_up(node, mask, self.place[node])
-            self.slot_mask[s] = mask
+            self.slot[s] = self.pass_by(
+                node, &self.slot[s + 1], other, NOBODY, self.place[node]
+            )
         self.place[node] = from_
 
         total = 0.0
         for s in range(n):
-            self.slot_total[s] = total + self.slot_score[s]
+            self.slot_total[s] = total + self.slot[s].score
             if s < n - 1:
                 p = s if s < from_ else s + 1
-                total += self.score[self.order_[p]] if p < from_ else (
-                    self.new_score[p]
+                total += self.standing[self.order_[p]].score if p < from_ else (
+                    self.new[p].score
                 )
         total = 0.0
         for s in range(n - 1, -1, -1):
             self.slot_total[s] += total
             if s > 0:
                 p = s - 1 if s - 1 < from_ else s
-                total += self.new_score[p] if p < from_ else (
-                    self.score[self.order_[p]]
+                total += self.new[p].score if p < from_ else (
+                    self.standing[self.order_[p]].score
                 )
 
     cdef void apply_relocation(self, Py_ssize_t node, Py_ssize_t slot) noexcept nogil:
@@ -462,15 +519,13 @@ cdef class OrderChain:
         p = from_
         while p != slot:
             other = self.order_[p + step]
-            self.mask[other] = self.new_mask[p + step]
-            self.score[other] = self.new_score[p + step]
+            self.standing[other] = self.new[p + step]
             self.order_[p] = other
             self.place[other] = p
             p += step
         self.order_[slot] = node
         self.place[node] = slot
-        self.mask[node] = self.slot_mask[slot]
-        self.score[node] = self.slot_score[slot]
+        self.standing[node] = self.slot[slot]
         self.current = self.slot_total[slot]
 
     cdef bint relocate(self, Py_ssize_t node) noexcept nogil:
@@ -538,8 +593,8 @@ cdef class OrderChain:
                 self.step()
                 # at fixed steps of the chain, not of the block
                 self.n_steps += 1
-                if self.n_steps & 1023 == 0:
-                    self.refresh()
+                if self.n_steps % REFRESH == 0:
+                    self.look_up_all()
 
     def climb(self):
         """Relocate nodes to their best places until none can be bettered.
@@ -646,7 +701,7 @@ cdef class OrderChain:
         cdef:
             const NodeView *view = &self.views.nodes[node]
             Py_ssize_t width = self.width, column = view.base_column, j, k
-            int64_t mask = self.mask[node], subset, chosen
+            int64_t mask = self.standing[node].mask, subset, chosen
             const double *row
             double limit = self.place[node], rest, log_sum, score, top
             double share, largest = -INFINITY
@@ -656,10 +711,10 @@ cdef class OrderChain:
             # which outsider, or none: in proportion to its sum
             row = view.ratios + mask * width
             in_logs = row[view.base_column] == 0.0
-            top = self.score[node] - log_sum
+            top = self.standing[node].excess
             rest = uniform(self.bitgen)
             if not in_logs:
-                rest *= skb_sum_from(row, &self.place[0], limit, width)
+                rest *= top
             for j in range(width):
                 if self.place[j] >= limit:
                     share = skb_exp(row[j] - top) if in_logs else row[j]

@@ -1,0 +1,172 @@
+"""From variables and options to a fitted estimator."""
+
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+
+from skbidag._cli._errors import InputError
+from skbidag._cli._prepare import resolve_names
+from skbidag._cli._read import read_constraints, read_tiers
+
+SCORE_PARAMETERS = ("alpha_mu", "alpha_w", "equivalent_sample_size", "edge_penalty")
+PARAMETERS = (
+    "search_space", "alpha", "max_parents", "extra_parent", "n_iter", "n_draws",
+    "burn_in", "n_chains", "n_jobs", "memory_limit",
+)  # fmt: skip
+KIND_OF_SCORE = {"bge": "continuous", "bde": "discrete"}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted estimator.
+
+    Attributes
+    ----------
+    estimator : BaseStructure
+        The estimator.
+    warnings : list of str
+        What it warned of.
+    seconds : float
+        How long the fit took.
+    """
+
+    estimator: object
+    warnings: list
+    seconds: float
+
+
+def kind_for(arguments):
+    """What ``--kind`` and ``--score`` say about the data."""
+    wanted = KIND_OF_SCORE.get(getattr(arguments, "score", "auto"))
+    if wanted is None or arguments.kind == wanted:
+        return arguments.kind
+    if arguments.kind == "auto":
+        return wanted
+    raise InputError(
+        f"--score {arguments.score} is for {wanted} data, not --kind {arguments.kind}."
+    )
+
+
+def make_estimator(arguments, variables):
+    """Make the estimator that the options ask for.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        The options.
+    variables : Variables
+        The data, for the kind of score and the names in constraints.
+
+    Returns
+    -------
+    estimator : BaseStructure
+        Not fitted.
+    """
+    from skbidag import (
+        IterativeSearchStructure,
+        OrderMCMCStructure,
+        PartitionMCMCStructure,
+    )
+
+    methods = {
+        "order": OrderMCMCStructure,
+        "partition": PartitionMCMCStructure,
+        "iterative": IterativeSearchStructure,
+    }
+    given = vars(arguments)
+    parameters = {name: given[name] for name in PARAMETERS if name in given}
+    return methods[arguments.method](
+        make_score(given, variables.kind),
+        random_state=arguments.seed,
+        **parameters,
+        **constraints_for(arguments, variables),
+    )
+
+
+def make_score(given, kind):
+    """Make the score, with those of its parameters that were given."""
+    from skbidag.scores import BIC, BDe, BGe
+
+    name = given.get("score", "auto")
+    if name == "auto":
+        name = "bge" if kind == "continuous" else "bde"
+    make = {"bge": BGe, "bde": BDe, "bic": BIC}[name]
+    score = make()
+    for parameter in SCORE_PARAMETERS:
+        if parameter in given:
+            if parameter not in score.get_params():
+                option = "--" + parameter.replace("_", "-")
+                raise InputError(
+                    f"{option} is no parameter of the score {name}, which {kind} data "
+                    "get here."
+                )
+            score.set_params(**{parameter: given[parameter]})
+    return score
+
+
+def constraints_for(arguments, variables):
+    """Read the files of constraints and tiers, as parameters of an estimator."""
+    parameters = {}
+    if arguments.constraints is not None:
+        edges = read_constraints(arguments.constraints)
+        ends = [(name, line) for *pair, _, line in edges for name in pair]
+        resolve_names(ends, variables, arguments.constraints)
+        for kind in ("forbidden", "required"):
+            pairs = [(i, j) for i, j, what, _ in edges if what == kind]
+            if pairs:
+                parameters[f"{kind}_edges"] = pairs
+    if arguments.tiers is not None:
+        tiers = read_tiers(arguments.tiers)
+        resolve_names([(name, line) for name, _, line in tiers], variables,
+                      arguments.tiers)  # fmt: skip
+        groups = {}
+        for name, tier, _ in tiers:
+            groups.setdefault(tier, []).append(name)
+        parameters["tiers"] = [groups[tier] for tier in sorted(groups)]
+    return parameters
+
+
+def fit(estimator, variables, *, progress=False):
+    """Fit an estimator to variables.
+
+    Parameters
+    ----------
+    estimator : BaseStructure
+        The estimator.
+    variables : Variables
+        The data.
+    progress : bool, default=False
+        Whether to draw a bar on stderr.
+
+    Returns
+    -------
+    fit : Fit
+        The fitted estimator.
+    """
+    frame = make_frame(variables)
+    if progress:
+        from skbidag._cli._progress import TerminalProgress
+
+        estimator.set_callbacks(TerminalProgress(sys.stderr))
+    began = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            estimator.fit(frame)
+        except ValueError as error:  # parameters, constraints or data
+            raise InputError(str(error)) from error
+    messages = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    return Fit(estimator, messages, time.perf_counter() - began)
+
+
+def make_frame(variables):
+    """Make a data frame, so that the estimator knows the names."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise InputError(
+            "The command needs the package pandas. Install it with 'pip install "
+            "pandas'."
+        ) from error
+    return pandas.DataFrame(dict(zip(variables.names, variables.columns, strict=True)))

@@ -1,0 +1,90 @@
+"""What the command does, step by step."""
+
+import os
+import sys
+
+from skbidag._cli._arguments import make_parser
+from skbidag._cli._errors import InputError
+
+
+def main(argv=None):
+    """Run the command ``skbidag``.
+
+    Parameters
+    ----------
+    argv : list of str, default=None
+        The arguments, by default those of the process.
+
+    Returns
+    -------
+    code : int
+        The exit code: 0, 1 if memory does not suffice, 2 if an option or the data
+        cannot be used, 130 if interrupted.
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    arguments = make_parser().parse_args(argv)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names may hold anything
+    try:
+        return learn(arguments, argv)
+    except InputError as error:
+        return fail(2, error)
+    except MemoryError as error:
+        return fail(1, error)
+    except KeyboardInterrupt:
+        return fail(130, "interrupted; nothing was written.")
+    except BrokenPipeError:
+        # whoever read stdout has seen enough; the folder is written by then
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def fail(code, message):
+    """Print a message and return the exit code."""
+    print(f"skbidag: error: {message}", file=sys.stderr)
+    return code
+
+
+def learn(arguments, argv):
+    """Read, fit, write, and say what was found."""
+    # here, so that --help needs none of it
+    from skbidag._cli._fit import fit, kind_for, make_estimator
+    from skbidag._cli._prepare import prepare
+    from skbidag._cli._read import read_table
+    from skbidag._cli._summary import edge_table, print_summary, summarize
+    from skbidag._cli._write import choose_folder, write_folder
+
+    def say(label, messages):
+        for message in () if arguments.quiet else messages:
+            print(f"skbidag: {label}{message}", file=sys.stderr)
+
+    folder = choose_folder(arguments)
+    kind = kind_for(arguments)
+    table = read_table(
+        arguments.file,
+        delimiter=arguments.delimiter,
+        decimal=arguments.decimal,
+        encoding=arguments.encoding,
+        header=not arguments.no_header,
+        missing=arguments.na,
+    )
+    variables = prepare(
+        table,
+        kind=kind,
+        drop=arguments.drop,
+        keep=arguments.keep,
+        standardize=not arguments.no_standardize,
+    )
+    estimator = make_estimator(arguments, variables)
+    say("", [f"{table.source}: {variables.n_rows} rows, {len(variables.names)} "
+             f"variables, {variables.kind}.", *variables.notes])  # fmt: skip
+    progress = sys.stderr.isatty() and not arguments.quiet
+    result = fit(estimator, variables, progress=progress)
+    say("warning: ", result.warnings)
+    summary = summarize(arguments, argv, table, variables, result)
+    edges = edge_table(result.estimator)
+    folder = write_folder(folder, arguments, summary, edges, result.estimator)
+    if arguments.json or not arguments.quiet:
+        print_summary(summary, folder, edges, as_json=arguments.json)
+        sys.stdout.flush()
+    return 0

@@ -1,0 +1,211 @@
+"""Edge probabilities as a heat map."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skbidag.graphs import check_probabilities
+from skbidag.inspection._plotting import (
+    COLORS,
+    check_names,
+    check_true_graph,
+    import_pyplot,
+    names_of,
+)
+
+# Points a tick label needs, and what the largest one takes
+LEAST_LABEL, LARGEST_LABEL = 5.0, 10.0
+
+
+class EdgeProbabilityDisplay:
+    """Heat map of edge probabilities.
+
+    Use :meth:`from_estimator` or :meth:`from_probabilities` to make one.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_nodes, n_nodes)
+        ``probabilities[i, j]`` is the probability of the edge i -> j: parents are
+        rows, children columns.
+    feature_names : sequence of str, default=None
+        Names of the nodes. By default their numbers.
+    true_graph : array-like of shape (n_nodes, n_nodes), default=None
+        A graph whose edges are framed.
+
+    Attributes
+    ----------
+    im_ : matplotlib AxesImage
+        The heat map.
+    colorbar_ : matplotlib Colorbar or None
+        Its colors' meaning.
+    truth_ : matplotlib PatchCollection or None
+        The frames of the true edges.
+    ax_ : matplotlib Axes
+        Axes with the picture.
+    figure_ : matplotlib Figure
+        Figure with the axes.
+
+    See Also
+    --------
+    GraphDisplay : The network itself.
+
+    Examples
+    --------
+    >>> from skbidag import OrderMCMCStructure
+    >>> from skbidag.datasets import load_asia
+    >>> from skbidag.inspection import EdgeProbabilityDisplay
+    >>> asia = load_asia(as_frame=True)
+    >>> model = OrderMCMCStructure(random_state=0).fit(asia.data)
+    >>> display = EdgeProbabilityDisplay.from_estimator(model)
+    >>> display.im_.get_array().shape
+    (8, 8)
+    """
+
+    def __init__(self, probabilities, *, feature_names=None, true_graph=None):
+        self.probabilities = probabilities
+        self.feature_names = feature_names
+        self.true_graph = true_graph
+
+    def plot(self, ax=None, *, cmap="Blues", colorbar=True, **im_kw):
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. By default a new figure that fits the number of nodes.
+        cmap : str or matplotlib Colormap, default="Blues"
+            Colors of probabilities from 0 to 1.
+        colorbar : bool, default=True
+            Whether to show what the colors mean.
+        **im_kw : dict
+            Passed on to :meth:`matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        display : EdgeProbabilityDisplay
+            The display itself.
+        """
+        plt = import_pyplot(f"{type(self).__name__}.plot")
+        from matplotlib.collections import PatchCollection
+        from matplotlib.patches import Rectangle
+
+        probabilities = check_probabilities(self.probabilities)
+        n = len(probabilities)
+        names = check_names(self.feature_names, n)
+        true_graph = check_true_graph(self.true_graph, n)
+        if ax is None:
+            side = min(max(4.5, 1.5 + 0.13 * n), 24)
+            _, ax = plt.subplots(figsize=(1.15 * side, side), layout="compressed")
+        im_kw = {"vmin": 0, "vmax": 1, "interpolation": "nearest", **im_kw}
+        self.ax_, self.figure_ = ax, ax.figure
+        self.im_ = ax.imshow(probabilities, cmap=cmap, **im_kw)
+        self.colorbar_ = self.truth_ = None
+        if colorbar:
+            self.colorbar_ = self.figure_.colorbar(
+                self.im_, ax=ax, label="posterior probability", shrink=0.8
+            )
+        ax.set(xlabel="child", ylabel="parent")
+        cell = self._label(ax, names)
+        if true_graph is not None:
+            frames = [
+                Rectangle((j - 0.36, i - 0.36), 0.72, 0.72)
+                for i, j in np.argwhere(true_graph)
+            ]
+            self.truth_ = ax.add_collection(
+                PatchCollection(
+                    frames,
+                    facecolors="none",
+                    edgecolors=COLORS["vermilion"],
+                    linewidths=np.clip(0.12 * cell, 0.6, 1.8),
+                    label="true edge",
+                )
+            )
+            ax.set_xlabel("child (true edges are framed)")
+        return self
+
+    def _label(self, ax, names):
+        """Write the names as large as they fit; returns a cell's side in points."""
+        box = ax.get_window_extent()
+        pixels = min(box.width, box.height) / max(1, len(names))
+        cell = pixels * 72 / ax.figure.dpi
+        size = min(max(0.75 * cell, LEAST_LABEL), LARGEST_LABEL)
+        # what does not fit is left out, so that the rest can be read
+        shown = range(0, len(names), max(1, int(np.ceil(1.15 * size / cell))))
+        labels = [names[k] for k in shown]
+        upright = max(map(len, names), default=0) * 0.6 * size > cell
+        ax.set_xticks(shown, labels, rotation=90 if upright else 0, fontsize=size)
+        ax.set_yticks(shown, labels, fontsize=size)
+        for text in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
+            text.set_parse_math(False)
+        return cell
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, *, kind="dag", true_graph=None, ax=None, cmap="Blues",
+        colorbar=True, **im_kw,
+    ):  # fmt: skip
+        """Draw the edge probabilities of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator instance
+            A fitted structure estimator.
+        kind : {"dag", "cpdag", "skeleton"}, default="dag"
+            Which probabilities, see the estimator's ``edge_probabilities``.
+        true_graph : array-like of shape (n_features, n_features), default=None
+            A graph whose edges are framed.
+        ax : matplotlib Axes, default=None
+            Where to draw. By default a new figure.
+        cmap : str or matplotlib Colormap, default="Blues"
+            Colors of probabilities from 0 to 1.
+        colorbar : bool, default=True
+            Whether to show what the colors mean.
+        **im_kw : dict
+            Passed on to :meth:`matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        display : EdgeProbabilityDisplay
+            The display.
+        """
+        check_is_fitted(estimator)
+        return cls.from_probabilities(
+            estimator.edge_probabilities(kind),
+            feature_names=names_of(estimator),
+            true_graph=true_graph,
+            ax=ax,
+            cmap=cmap,
+            colorbar=colorbar,
+            **im_kw,
+        )
+
+    @classmethod
+    def from_probabilities(
+        cls, probabilities, *, feature_names=None, true_graph=None, ax=None,
+        cmap="Blues", colorbar=True, **im_kw,
+    ):  # fmt: skip
+        """Draw any matrix of edge probabilities.
+
+        Parameters
+        ----------
+        probabilities : array-like of shape (n_nodes, n_nodes)
+            ``probabilities[i, j]`` is the probability of the edge i -> j.
+        feature_names : sequence of str, default=None
+            Names of the nodes. By default their numbers.
+        true_graph : array-like of shape (n_nodes, n_nodes), default=None
+            A graph whose edges are framed.
+        ax : matplotlib Axes, default=None
+            Where to draw. By default a new figure.
+        cmap : str or matplotlib Colormap, default="Blues"
+            Colors of probabilities from 0 to 1.
+        colorbar : bool, default=True
+            Whether to show what the colors mean.
+        **im_kw : dict
+            Passed on to :meth:`matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        display : EdgeProbabilityDisplay
+            The display.
+        """
+        display = cls(probabilities, feature_names=feature_names, true_graph=true_graph)
+        return display.plot(ax=ax, cmap=cmap, colorbar=colorbar, **im_kw)

@@ -1,0 +1,815 @@
+"""The command line: what it reads, writes and says."""
+
+import csv
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbidag import OrderMCMCStructure, _cli, graphs
+from skbidag._cli import (
+    _fit,
+    _prepare,
+    _progress,
+    _read,
+    _report,
+    _summary,
+    _write,
+)
+from skbidag.datasets import load_asia
+
+QUICK = ["--n-iter", "2000", "--n-draws", "60", "--n-chains", "2"]
+FILES = {
+    "edges.csv", "graph.dot", "graph.graphml", "map.csv", "report.html",
+    "samples.npz", "summary.json",
+}  # fmt: skip
+PICTURES = {
+    "best", "concordance", "consensus", "expansions", "probabilities", "traces",
+}  # fmt: skip
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def without_pictures(monkeypatch):
+    """Most tests are not about pictures, which take a second."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """A folder whose report has all pictures there are."""
+    folder = tmp_path_factory.mktemp("report") / "out"
+    run(*QUICK, "--method", "iterative", "--out", folder, "--quiet")
+    return folder
+
+
+def run(*argv, code=0):
+    assert _cli.main(["learn", *map(str, argv)]) == code
+
+
+def gaussian_text(n_rows=60, separator=","):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=n_rows)
+    b = 1000 + 50 * (a + rng.normal(size=n_rows))
+    c = b / 50 + rng.normal(size=n_rows)
+    lines = [separator.join("abc")]
+    lines += [separator.join(f"{v:.6g}" for v in row) for row in zip(a, b, c)]  # noqa: B905
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def gaussian():
+    Path("data.csv").write_text(gaussian_text(), encoding="utf-8")
+    return "data.csv"
+
+
+def write(text, name="data.csv", encoding="utf-8"):
+    Path(name).write_text(text, encoding=encoding)
+    return name
+
+
+# ------------------------------------------------------------------------- results
+
+
+def test_built_in_data(capsys):
+    run(*QUICK)
+    folder = Path("skbidag-asia")
+    assert {path.name for path in folder.iterdir()} == FILES
+    out, err = capsys.readouterr()
+    assert "built-in asia data: 500 rows, 8 variables, discrete" in err
+    assert "-> dysp" in out
+    assert str(folder / "report.html") in out
+    # again: nothing is overwritten
+    run(*QUICK, "--quiet")
+    assert {path.name for path in Path("skbidag-asia-2").iterdir()} == FILES
+    assert capsys.readouterr() == ("", "")
+
+
+def test_files_hold_what_the_estimator_learned():
+    run(*QUICK, "--seed", 3, "--out", "out")
+    asia = load_asia(as_frame=True)
+    model = OrderMCMCStructure(
+        n_iter=2000, n_draws=60, n_chains=2, random_state=3
+    ).fit(asia.data.astype(str))  # fmt: skip
+    names = asia.feature_names
+
+    best = pd.read_csv("out/map.csv", index_col=0)
+    assert list(best) == list(best.index) == names
+    np.testing.assert_array_equal(best, model.adjacency_)
+
+    edges = pd.read_csv("out/edges.csv")
+    assert list(edges) == list(_summary.EDGE_FIELDS)
+    assert edges["probability"].is_monotonic_decreasing
+    probabilities = np.zeros((8, 8))
+    in_best = np.zeros((8, 8), dtype=bool)
+    for edge in edges.itertuples():
+        i, j = names.index(edge[1]), names.index(edge[2])
+        probabilities[i, j] = edge.probability
+        in_best[i, j] = edge.in_best_dag
+        assert edge.either_direction >= edge.probability - 1e-6
+        assert 0 <= edge.standard_error < 0.3
+    np.testing.assert_allclose(probabilities, model.adjacency_probabilities_, atol=1e-6)
+    np.testing.assert_array_equal(in_best, model.adjacency_)
+
+    # as the documentation and the report say
+    namespace = {}
+    os.chdir("out")
+    exec(_report.LOADING, namespace)
+    os.chdir("..")
+    loaded, dags = namespace["names"], namespace["dags"]
+    assert loaded.tolist() == names
+    assert dags.shape == (2, 60, 8, 8)
+    np.testing.assert_array_equal(namespace["log_scores"], model.log_score_trace_)
+    np.testing.assert_array_equal(dags.reshape(-1, 8, 8), list(model.dag_samples_))
+
+    graph = networkx.read_graphml("out/graph.graphml")
+    np.testing.assert_array_equal(graphs.from_networkx(graph, names), model.adjacency_)
+    assert all(0 <= p <= 1 for *_, p in graph.edges(data="probability"))
+    dot = Path("out/graph.dot").read_text(encoding="utf-8")
+    assert len(re.findall(r'^  "\w+" -> "\w+" \[label=', dot, flags=re.M)) == len(
+        graph.edges
+    )
+
+
+def test_summary_has_everything_to_repeat_it(gaussian, capsys):
+    argv = [gaussian, *QUICK, "--json", "--alpha-mu", "0.5", "--n-jobs", "2"]
+    run(*argv)
+    printed = json.loads(capsys.readouterr().out)
+    assert printed.pop("folder") == "skbidag-data"
+    saved = json.loads(Path("skbidag-data/summary.json").read_text(encoding="utf-8"))
+    assert printed == saved
+    assert saved["command"] == " ".join(["skbidag", "learn", *argv])
+    assert saved["estimator"] == "OrderMCMCStructure"
+    parameters = saved["parameters"]
+    assert parameters["score"] == "BGe"
+    assert parameters["score__alpha_mu"] == 0.5
+    assert parameters["random_state"] == 0
+    assert parameters["n_iter"] == 2000
+    assert parameters["burn_in"] == 0.2
+    data = saved["data"]
+    assert data["kind"] == "continuous"
+    assert data["standardized"]
+    assert data["variables"] == ["a", "b", "c"]
+    assert data["sha256"] == hashlib.sha256(Path(gaussian).read_bytes()).hexdigest()
+    assert saved["result"]["n_chains"] == 2
+    assert saved["result"]["converged"] in (True, False)
+    assert {"skbidag", "python", "numpy", "scikit-learn"} <= set(saved["versions"])
+
+
+@pytest.mark.parametrize("method", ["order", "partition", "iterative"])
+def test_methods(gaussian, method):
+    run(gaussian, "--method", method, *QUICK, "--out", "out", "--quiet")
+    summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))
+    assert method.capitalize() in summary["estimator"]
+    # the units do not matter: columns are standardized
+    best = pd.read_csv("out/map.csv", index_col=0).to_numpy(dtype=bool)
+    skeleton = best | best.T
+    assert skeleton[0, 1]
+    assert skeleton[1, 2]
+    assert not skeleton[0, 2]
+
+
+def test_search_alone(gaussian, capsys):
+    run(gaussian, "--method", "iterative", "--n-draws", 0, "--out", "out")
+    edges = pd.read_csv("out/edges.csv")
+    assert edges["standard_error"].isna().all()
+    assert "Best DAG: 2 edges" in capsys.readouterr().out
+    summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))
+    assert summary["result"]["log_score_rhat"] is None
+
+
+def test_stdin(monkeypatch):
+    class Stdin:
+        buffer = open("stdin.csv", "w+b")  # noqa: SIM115
+
+    Stdin.buffer.write(gaussian_text().encode())
+    Stdin.buffer.seek(0)
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    run("-", *QUICK, "--quiet")
+    Stdin.buffer.close()
+    assert Path("skbidag-stdin/report.html").exists()
+
+
+def test_warnings_are_passed_on(capsys):
+    rows = np.random.default_rng(0).normal(size=(30, 12))
+    rows[:, 1:] += rows[:, :1]
+    pd.DataFrame(rows, columns=list("abcdefghijkl")).to_csv("data.csv", index=False)
+    run("data.csv", "--n-iter", 60, "--n-draws", 60, "--n-chains", 3, "--burn-in", 0,
+        "--search-space", "full", "--max-parents", 3, "--out", "out")  # fmt: skip
+    out, err = capsys.readouterr()
+    assert "skbidag: warning: The chains disagree" in err
+    assert "DISAGREE" in out
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "The chains disagree" in page
+    assert not json.loads(Path("out/summary.json").read_text())["result"]["converged"]
+
+
+# ------------------------------------------------------------------------- reading
+
+
+def columns_of(name, **options):
+    return {c.name: c for c in _read.read_table(name, **options).columns}
+
+
+@pytest.mark.parametrize(
+    ("name", "separator"),
+    [("x.csv", ","), ("x.csv", ";"), ("x.tsv", "\t"), ("x.txt", "\t"), ("x.csv", "|")],
+)
+def test_delimiters(name, separator):
+    table = _read.read_table(write(gaussian_text(separator=separator), name))
+    assert [column.name for column in table.columns] == ["a", "b", "c"]
+    assert all(len(column.numbers) == 60 for column in table.columns)
+
+
+def test_cells():
+    text = '"a, b",c,d\r\n 1 ,x,NA\r\n\r\n-2.5e3,"y ""z""",null\r\n,?,1_0\r\n'
+    table = _read.read_table(write(text), missing=["?"])
+    first, second, third = table.columns
+    assert first.name == "a, b"
+    np.testing.assert_array_equal(first.numbers, [1, -2500, np.nan])
+    assert second.labels.tolist() == ["x", 'y "z"', None]
+    assert second.numbers is None
+    assert third.numbers is None
+    assert table.lines == [2, 4, 5]
+    assert columns_of("data.csv")["c"].labels[2] == "?"
+
+
+def test_decimal_comma():
+    name = write("a;b\n1,5;2\n-0,25;3\n")
+    np.testing.assert_array_equal(
+        columns_of(name, decimal=",")["a"].numbers, [1.5, -0.25]
+    )
+    assert columns_of(name)["a"].numbers is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_encodings(encoding):
+    name = write("größe,b\n1,2\n2,3\n", encoding=encoding)
+    options = {"encoding": encoding} if encoding == "latin-1" else {}
+    assert list(columns_of(name, **options)) == ["größe", "b"]
+
+
+def test_no_header():
+    name = write("1,2\n3,4\n")
+    assert list(columns_of(name, header=False)) == ["x1", "x2"]
+
+
+def test_parquet(monkeypatch):
+    import polars
+
+    polars.DataFrame(
+        {"x": [1.5, None, 3.0], "n": [1, 2, None], "s": ["u", "v", None],
+         "t": [True, False, None]}
+    ).write_parquet("data.parquet")  # fmt: skip
+    columns = columns_of("data.parquet")
+    np.testing.assert_array_equal(columns["x"].numbers, [1.5, np.nan, 3])
+    np.testing.assert_array_equal(columns["n"].numbers, [1, 2, np.nan])
+    assert columns["s"].labels.tolist() == ["u", "v", None]
+    assert columns["t"].labels.tolist() == ["True", "False", None]
+    assert columns["x"].missing.tolist() == [False, True, False]
+
+    polars.DataFrame(
+        {"x": [1.5, 2], "when": ["2026-01-01", "2026-01-02"]}
+    ).with_columns(polars.col("when").str.to_date()).write_parquet("dates.parquet")
+    with pytest.raises(_read.InputError, match=r"'when' has the type .*--drop when"):
+        _read.read_table("dates.parquet")
+    Path("bad.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(_read.InputError, match=r"Cannot read bad.parquet as Parquet"):
+        _read.read_table("bad.parquet")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "fastparquet", None)
+    monkeypatch.setattr(
+        pd, "read_parquet", lambda *_: (_ for _ in ()).throw(ImportError("no engine"))
+    )
+    with pytest.raises(_read.InputError, match=r"skbidag\[parquet\]"):
+        _read.read_table("data.parquet")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "data.csv is empty"),
+        ("\n\n", "data.csv is empty"),
+        ("a,b\n", r"0 usable row\(s\)"),
+        ("a,b\n1,2\n", r"1 usable row\(s\)"),
+        ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells, but the first line has 2"),
+        ("a,b,a\n1,2,3\n", "columns 1 and 3 are both called 'a'"),
+        ("a,,c\n1,2,3\n", "column 2 has no name"),
+        ("1,2\n3,4\n", "the first line holds numbers only.*--no-header"),
+        ('a,b\n1,"2\n3,4\n', "line 3: unexpected end of data"),
+        ("a\x01,b\n1,2\n", "the name of column 1 has a control character"),
+        ("a,b\n1.5,inf\n2,3\n", "line 2: column 'b' holds infinity"),
+        ("a,b\n,1\n2,\n", r"no row without a missing cell \(1 in 'a', 1 in 'b'\)"),
+        ("a,b\n1.5,u\n2.5,v\n1,u\n", "mixed kind: column 'a' .* 'b' holds 'u' in line"),
+        ("a,b\n1,5\n1,6\n", r"1 usable column\(s\).*'a': it is constant, '1'"),
+        (
+            "a;b\n1,5;0.1\n1,5;0.2\n2,5;0.3\n",
+            "'a' holds '1,5' in line 2 .say --decimal ,",
+        ),
+    ],
+)
+def test_bad_files(text, message, capsys):
+    write(text)
+    run("data.csv", *QUICK, code=2)
+    error = capsys.readouterr().err
+    assert error.startswith("skbidag: error: ")
+    assert error.count("\n") == 1
+    assert re.search(message, error), error
+    assert os.listdir() == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--kind", "discrete"], "column 'a' holds .* not a category.*--drop a"),
+        (["--score", "bde"], "column 'a' holds .* not a category"),
+        (["--score", "bge", "--kind", "discrete"], "--score bge is for continuous"),
+        (["--equivalent-sample-size", "1"], "--equivalent-sample-size is no param"),
+        (["--drop", "z"], "--drop z: data.csv has no such column; it has a, b, c"),
+        (["--keep", "z"], "--keep z: data.csv has no such column"),
+        (["--keep", "a", "--drop", "a"], "'a' is given to both"),
+        (["--drop", "a", "--drop", "b"], r"1 usable column\(s\)"),
+        (["--n-chains", "0"], "'n_chains' parameter of OrderMCMCStructure"),
+        (["--alpha", "2"], "'alpha' parameter"),
+        (["--alpha-mu", "-1"], "'alpha_mu' parameter of BGe"),
+        (["--method", "iterative", "--search-space", "iterative"], "'search_space'"),
+        (["--delimiter", "ab"], "--delimiter must be one character"),
+        (["--decimal", ","], "--decimal and --delimiter are both"),
+        (["--encoding", "klingon"], "--encoding klingon is not known"),
+        (["--constraints", "missing.csv"], "Cannot read missing.csv: No such file"),
+        (["--out", "no/where"], "there is no folder"),
+        (["--out", "data.csv"], "--out data.csv is a file"),
+    ],
+)
+def test_bad_options(gaussian, options, message, capsys):
+    run(gaussian, *QUICK, *options, code=2)
+    error = capsys.readouterr().err
+    assert re.search(message, error), error
+    assert os.listdir() == ["data.csv"]
+
+
+def test_bad_encoding_names_line_and_option(capsys):
+    write("a,b\n1,2\nü,3\n", encoding="latin-1")
+    run("data.csv", code=2)
+    error = capsys.readouterr().err
+    assert "is not utf-8: byte 0xfc in line 3" in error
+    assert "--encoding latin-1" in error
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["teach"], ["learn", "a.csv", "b.csv"], ["learn", "--n-iter", "many"]]
+)
+def test_usage_errors(argv, capsys):
+    with pytest.raises(SystemExit) as caught:
+        _cli.main(argv)
+    assert caught.value.code == 2
+    assert "usage: skbidag" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- preparation
+
+
+def prepared(text, **options):
+    return _prepare.prepare(_read.read_table(write(text)), **options)
+
+
+def lines(*columns):
+    """CSV text of a header and columns."""
+    rows = zip(*(values for _, values in columns), strict=True)
+    header = ",".join(name for name, _ in columns)
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows)])
+
+
+COIN = ("coin", [0, 1] * 15)
+WORD = ("word", ["yes", "no", "perhaps"] * 10)
+SIZE = ("size", np.linspace(0.1, 7, 30))
+AGE = ("age", [20 + 7 * k % 31 for k in range(30)])
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind", "why"),
+    [
+        ([COIN, SIZE], "continuous", "column 'size' holds 0.1"),
+        ([COIN, WORD], "discrete", "column 'word' holds 'yes'"),
+        ([COIN, ("die", [1, 2, 3, 4, 5, 6] * 5)], "discrete", "at most 6 different"),
+        (
+            [("n", [k % 25 for k in range(30)]), ("m", [k % 26 for k in range(30)])],
+            "continuous",
+            "column 'n' has 25 different whole numbers",
+        ),
+        ([("a", ["1.0", "2.0"] * 15), COIN], "discrete", "whole numbers"),
+    ],
+)
+def test_kind_is_guessed_and_said(columns, kind, why):
+    variables = prepared(lines(*columns))
+    assert variables.kind == kind
+    (note,) = [note for note in variables.notes if "are taken as" in note]
+    assert kind in note
+    assert why in note
+
+
+def test_kind_can_be_forced():
+    text = lines(COIN, ("die", [1, 2, 3, 4, 5, 6] * 5))
+    variables = prepared(text, kind="continuous", standardize=False)
+    assert variables.columns[1].dtype == float
+    assert prepared(text).columns[1].dtype == np.int64
+    standardized = prepared(text, kind="continuous").columns[1]
+    np.testing.assert_allclose(
+        [standardized.mean(), standardized.std()], [0, 1], atol=1e-12
+    )
+    with pytest.raises(_read.InputError, match=r"'word' holds 'yes' in line 2"):
+        prepared(lines(COIN, WORD), kind="continuous")
+
+
+def test_rows_with_missing_cells():
+    variables = prepared("a,b,c\n1.5,2,\n2.5,NA,\n3.5,4,\n4.5,5,\n")
+    assert variables.names == ["a", "b"]
+    assert variables.n_rows == 3
+    assert "1 of 4 rows have missing cells and are left out (1 in 'b')." in (
+        variables.notes
+    )
+    assert variables.left_out == {"c": "every cell is missing"}
+
+
+@pytest.mark.parametrize(
+    ("column", "others", "why"),
+    [
+        (("id", range(30)), [COIN, SIZE], "counts the rows"),
+        (("id", range(101, 131)), [COIN, WORD], "counts the rows"),
+        (("id", [f"p{7 * k % 31}" for k in range(30)]), [COIN, SIZE], "every row"),
+        (AGE, [COIN, WORD], "differs in every row"),
+        (("same", [3] * 30), [COIN, SIZE], "constant, '3' in every row"),
+    ],
+)
+def test_useless_columns_are_left_out_and_can_be_kept(column, others, why):
+    text = lines(column, *others)
+    variables = prepared(text)
+    name = column[0]
+    assert list(variables.left_out) == [name]
+    assert why in variables.left_out[name]
+    assert any(f"Column {name!r} is left out" in note for note in variables.notes)
+    kind = "discrete" if WORD in others else "auto"
+    if not isinstance(column[1][0], str):
+        assert prepared(text, keep=[name], kind=kind).names[0] == name
+
+
+def test_measurements_that_differ_are_kept():
+    assert prepared(lines(AGE, SIZE)).names == ["age", "size"]
+
+
+def test_row_names_of_r():
+    variables = prepared('"","a","b"\n"1",1.5,2\n"2",2.5,2.5\n')
+    assert variables.names == ["a", "b"]
+
+
+def test_kept_constant_column_has_no_edges():
+    write(lines(("same", [3] * 30), SIZE, ("b", [k % 7 / 2 for k in range(30)])))
+    run("data.csv", "--keep", "same", *QUICK, "--quiet", "--out", "out")
+    best = pd.read_csv("out/map.csv", index_col=0)
+    assert best.loc["same"].sum() + best["same"].sum() == 0
+
+
+# ---------------------------------------------------------------------- constraints
+
+
+def test_constraints_and_tiers(gaussian):
+    write("from,to,kind\nc,a,required\nb,a,forbidden\n", "constraints.csv")
+    write("a,2\nb,1\n", "tiers.csv")
+    run(gaussian, "--constraints", "constraints.csv", *QUICK, "--out", "one", "--quiet")
+    edges = pd.read_csv("one/edges.csv").set_index(["from", "to"])["probability"]
+    assert edges["c", "a"] == 1
+    assert ("b", "a") not in edges.index
+    run(gaussian, "--tiers", "tiers.csv", *QUICK, "--out", "two", "--quiet")
+    edges = pd.read_csv("two/edges.csv").set_index(["from", "to"])["probability"]
+    assert ("a", "b") not in edges.index
+    assert edges["b", "a"] > 0
+    parameters = json.loads(Path("two/summary.json").read_text())["parameters"]
+    assert parameters["tiers"] == [["b"], ["a"]]
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("--constraints", "a,b,banned\n", "line 1: the third cell .* 'banned'"),
+        ("--constraints", "a,b\n", "line 1: expected from,to,forbidden"),
+        ("--constraints", "a,b,required\nb,z,required\n", "line 2: .* no column 'z'"),
+        ("--constraints", "a,same,required\n", "line 1: column 'same' is left out"),
+        ("--constraints", "a,b,required\nb,a,required\n", "required_edges has a cycle"),
+        ("--constraints", "", "given.csv is empty"),
+        ("--tiers", "a,one\n", "line 1: the tier must be a whole number, got 'one'"),
+        ("--tiers", "z,1\n", "line 1: there is no column 'z'"),
+        ("--tiers", "a,1\na,2\n", "tiers has 'a' more than once"),
+    ],
+)
+def test_bad_constraints(option, text, message, capsys):
+    write(lines(("a", SIZE[1]), ("b", SIZE[1] ** 2), ("same", [1] * 30)))
+    write(text, "given.csv")
+    run("data.csv", option, "given.csv", *QUICK, code=2)
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert re.search(message, error), error
+    assert sorted(os.listdir()) == ["data.csv", "given.csv"]
+
+
+# --------------------------------------------------------------------------- output
+
+
+def test_existing_output_is_replaced_only_by_force(gaussian, capsys):
+    Path("empty").mkdir()
+    run(gaussian, *QUICK, "--out", "empty", "--quiet")
+    before = Path("empty/summary.json").read_bytes()
+    run(gaussian, *QUICK, "--out", "empty", code=2)
+    assert "--out empty exists; --force replaces it" in capsys.readouterr().err
+    assert Path("empty/summary.json").read_bytes() == before
+    run(gaussian, *QUICK, "--seed", 1, "--out", "empty", "--force", "--quiet")
+    assert Path("empty/summary.json").read_bytes() != before
+    Path("mine").mkdir()
+    write("mine", "mine/notes.txt")
+    run(gaussian, *QUICK, "--out", "mine", "--force", code=2)
+    assert "holds something else" in capsys.readouterr().err
+    assert os.listdir("mine") == ["notes.txt"]
+    assert sorted(os.listdir()) == ["data.csv", "empty", "mine"]
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+def test_nothing_is_half_written(gaussian, error, monkeypatch):
+    run(gaussian, *QUICK, "--out", "out", "--quiet")
+    before = Path("out/summary.json").read_bytes()
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(_write, "write_graphml", fail)
+    code = 130 if isinstance(error, KeyboardInterrupt) else 2
+    run(gaussian, *QUICK, "--out", "new", "--quiet", code=code)
+    run(gaussian, *QUICK, "--out", "out", "--force", "--quiet", code=code)
+    assert sorted(os.listdir()) == ["data.csv", "out"]
+    assert Path("out/summary.json").read_bytes() == before
+
+
+def test_memory_error(gaussian, capsys):
+    run(gaussian, *QUICK, "--memory-limit", 1, code=1)
+    assert "score tables would take" in capsys.readouterr().err
+
+
+def test_awkward_names(gaussian):
+    names = ['<b>&"', "a'b", "$x_1$ ^2 \\", "größe 🙂", "-> ;"]
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 5)).cumsum(axis=1)
+    pd.DataFrame(rows, columns=names).to_csv("data.csv", index=False)
+    run("data.csv", *QUICK, "--out", "out")
+    assert list(pd.read_csv("out/map.csv", index_col=0)) == names
+    assert list(networkx.read_graphml("out/graph.graphml")) == names
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "<b>&" not in page
+    with open("out/edges.csv", encoding="utf-8", newline="") as file:
+        assert {row["from"] for row in csv.DictReader(file)} <= set(names)
+
+
+# --------------------------------------------------------------------------- report
+
+
+class Page(HTMLParser):
+    """Collects what a page refers to."""
+
+    def __init__(self):
+        super().__init__()
+        self.ids, self.links, self.tags = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("src", "href", "xlink:href", "data", "action"):
+                self.links.append(value)
+
+
+def parse(path):
+    page = Page()
+    text = Path(path).read_text(encoding="utf-8")
+    page.feed(text)
+    return page, text
+
+
+def test_report_is_self_contained(report):
+    page, text = parse(report / "report.html")
+    assert len(page.ids) == len(set(page.ids))
+    local = FILES - {"report.html"}
+    for link in page.links:
+        # inside the page, in it, or a file beside it
+        assert link.startswith("data:") or link[1:] in page.ids or link in local, link
+    assert set(page.links) >= local
+    assert not re.search(r"url\((?!#)", text)
+    assert "@import" not in text
+    assert set(page.ids) >= PICTURES
+    assert page.tags.count("svg") == len(PICTURES)
+    for svg in re.findall(r"<svg .*?</svg>", text, flags=re.S):
+        ElementTree.fromstring(svg)
+    summary = json.loads((report / "summary.json").read_text(encoding="utf-8"))
+    assert summary["data"]["sha256"] in text
+    assert summary["command"] in text
+    for parameter in summary["parameters"]:
+        assert f">{parameter}<" in text
+
+
+def test_report_without_matplotlib():
+    run(*QUICK, "--out", "out", "--quiet")
+    page, text = parse("out/report.html")
+    assert "svg" not in page.tags
+    assert "pip install 'skbidag[plot]'" in text
+    assert text.count('<td style="--share') == len(pd.read_csv("out/edges.csv"))
+
+
+@pytest.fixture
+def browser(tmp_path):
+    """Chromium without a window; a log of its console and of its requests."""
+    chromium = shutil.which("chromium")
+    driver = shutil.which("chromedriver")
+    if not (chromium and driver):
+        reason = "chromium and chromedriver are not installed"
+        if os.environ.get("SKBIDAG_REQUIRE_BROWSER"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (
+        "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+        "--no-first-run", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync", "--window-size=1200,900",
+        f"--user-data-dir={tmp_path}/profile",
+    ):  # fmt: skip
+        options.add_argument(flag)
+    options.set_capability(
+        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
+    )
+    service = webdriver.ChromeService(executable_path=driver)
+    started = webdriver.Chrome(options=options, service=service)
+    yield started
+    started.quit()
+
+
+def test_report_in_a_browser(report, browser):
+    from selenium.webdriver.common.by import By
+
+    url = (report / "report.html").as_uri()
+    browser.get(url)
+    assert browser.title == "asia: Bayesian network"
+
+    # the pictures are visible, and so are the names in the graph
+    for name in PICTURES:
+        box = browser.find_element(By.ID, name).rect
+        assert box["width"] > 100, name
+        assert box["height"] > 100, name
+    for name in ("consensus", "best"):
+        texts = browser.find_elements(By.CSS_SELECTOR, f"#{name} text")
+        assert {text.text for text in texts} >= set(load_asia().feature_names)
+        assert all(text.rect["width"] > 5 for text in texts)
+    # nothing is wider than the window
+    assert browser.execute_script(
+        "return document.documentElement.scrollWidth <= window.innerWidth"
+    )
+
+    # the table is sorted by a click on its heading, and back by another
+    def first_cells():
+        rows = browser.find_elements(By.CSS_SELECTOR, "#edges tbody tr")
+        return [row.find_element(By.TAG_NAME, "td").text for row in rows]
+
+    before = first_cells()
+    heading = browser.find_element(By.CSS_SELECTOR, "#edges th button")
+    heading.click()
+    assert first_cells() == sorted(before) != before
+    heading.click()
+    assert first_cells() == sorted(before, reverse=True)
+
+    assert browser.get_log("browser") == []
+    messages = [
+        json.loads(e["message"])["message"] for e in browser.get_log("performance")
+    ]
+    requests = [
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+        and message["params"]["documentURL"] == url  # not what the first tab showed
+    ]
+    assert url in requests
+    assert [r for r in requests if r != url and not r.startswith("data:")] == []
+
+
+# ------------------------------------------------------------------ as a user runs it
+
+
+def test_version_and_help_are_quick():
+    """They import nothing heavy."""
+    script = (
+        "import sys; from skbidag._cli import main\n"
+        "try: main([*sys.argv[1:]])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    for argv, said in [
+        (["--version"], "skbidag "),
+        (["--help"], "exit codes:"),
+        (["learn", "--help"], "130  interrupted"),
+    ]:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", script, *argv],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert said in done.stdout
+
+
+def test_module_and_exit_code():
+    write("a,b\n")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "skbidag", "learn", "data.csv"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        "skbidag: error: data.csv has 0 usable row(s), at least 2 are needed.\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_control_c(gaussian):
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "skbidag", "learn", gaussian,
+         "--n-iter", "10000000000", "--out", "out"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert "60 rows" in process.stderr.readline()
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=20)[1]
+        assert process.returncode == 130
+        assert rest.splitlines()[-1] == (
+            "skbidag: error: interrupted; nothing was written."
+        )
+        assert "Traceback" not in rest
+    finally:
+        process.kill()
+        process.wait()
+    assert os.listdir() == ["data.csv"]
+
+
+def test_progress_on_a_terminal(gaussian, monkeypatch, capsys):
+    monkeypatch.setattr(_progress, "INTERVAL", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    run(gaussian, *QUICK, "--out", "out")
+    err = capsys.readouterr().err
+    assert "\r\x1b[KSearching ..." in err
+    assert "Sampling [###" in err
+    assert "100 %, 0 s left\r\x1b[K" in err
+    run(gaussian, *QUICK, "--out", "quiet", "--quiet")
+    assert capsys.readouterr().err == ""
+
+
+def test_score_parameters_are_passed_on():
+    score = _fit.make_score({"score": "bic", "edge_penalty": 2.0}, "discrete")
+    assert type(score).__name__ == "BIC"
+    assert score.edge_penalty == 2.0
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the docs are not beside the tests")
+def test_documentation_is_up_to_date(capsys):
+    page = (DOCS / "command_line.rst").read_text(encoding="utf-8")
+    with pytest.raises(SystemExit):
+        _cli.main(["learn", "--help"])
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    assert set(re.findall(r"``(--[a-z-]+)", page)) <= options
+    for line in filter(None, _report.LOADING.splitlines()):
+        assert line.replace("samples.npz", "skbidag-asia/samples.npz") in page
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+def test_closed_pipe(monkeypatch, gaussian):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        run(gaussian, *QUICK, "--out", "out")
+    assert Path("out/report.html").exists()
