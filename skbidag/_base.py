@@ -19,8 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag import _predictive, graphs
 from skbidag._chains import (
+    ChainRun,
     Schedule,
+    Stop,
     auto_n_iter,
+    draw_once,
     entropy_of,
     make_schedule,
     run_chains,
@@ -86,13 +89,28 @@ class Found:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a fit with ``warm_start`` goes on from: the space, and the chains."""
+    """What a fit with ``warm_start`` goes on from: the space, and the chains.
+
+    Attributes
+    ----------
+    found : Found
+        The search space.
+    entropy : tuple of int
+        Seed of the chains.
+    schedule : Schedule or None
+        The chains' burn-in and thinning; None before they have started.
+    n_draws : int
+        How many draws all chains have made: those of ``dag_samples_``, unless no
+        chain has made any and these are something to begin with.
+    runs : list of ChainRun or None
+        Where the chains stand, with the draws they have made beyond `n_draws`.
+    """
 
     found: Found
     entropy: tuple
-    thin: int = 1
-    n_iter: int = 0
-    states: list | None = None
+    schedule: Schedule | None = None
+    n_draws: int = 0
+    runs: list[ChainRun] | None = None
 
 
 class ParameterAndMethod:
@@ -145,6 +163,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "burn_in": [Interval(Real, 0, 1, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [None, Interval(Real, 0, None, closed="left")],
         "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
@@ -173,9 +192,24 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         -------
         self : object
             The fitted estimator.
+
+        Notes
+        -----
+        With ``warm_start=True`` an interrupt (Ctrl-C) leaves the estimator fitted
+        with the draws that are made, and the next ``fit`` goes on from there. Without,
+        it is not fitted afterwards.
         """
+        stop = Stop(self.max_time)
         progress = self._progress_to_go_on_from()
-        self.__dict__.pop("adjacency_", None)  # not fitted until all is done
+        fitted = vars(self).pop("adjacency_", None)  # not fitted until all is done
+        try:
+            return self._fit(X, sample_weight, progress, stop)
+        except KeyboardInterrupt:
+            if progress is not None and not hasattr(self, "adjacency_"):
+                self.adjacency_ = fitted  # nothing new: as it was before
+            raise
+
+    def _fit(self, X, sample_weight, progress, stop):
         context = self._init_callback_context(
             max_subtasks=self.n_chains, sequential_subtasks=False
         )
@@ -191,7 +225,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
                 f"{progress.found.space.n_features}."
             )
         self.score_ = problem.score
-        self._sample(problem, progress, context)
+        self._sample(problem, progress, context, stop)
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
 
@@ -285,102 +319,140 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         progress = getattr(self, "_progress", None)
         if progress is None:
             return None
-        if len(progress.states) != self.n_chains:
+        if len(progress.runs) != self.n_chains:
             raise ValueError(
-                f"n_chains={self.n_chains} must stay {len(progress.states)} with "
+                f"n_chains={self.n_chains} must stay {len(progress.runs)} with "
                 "warm_start=True."
             )
-        made = self.log_score_trace_.shape[1]
-        if self.n_draws < made:
+        if self.n_draws < progress.n_draws:
             raise ValueError(
-                f"n_draws={self.n_draws} must be at least the {made} draws that were "
-                "made before, with warm_start=True."
+                f"n_draws={self.n_draws} must be at least the {progress.n_draws} draws "
+                "that were made before, with warm_start=True."
             )
         return progress
 
-    def _schedule(self, problem, progress):
-        """A first burn-in and draws, or the draws that are missing."""
-        if progress.states is None:
-            return make_schedule(
+    def _sample(self, problem, progress, context, stop):
+        """Run the chains and keep what they give."""
+        schedule = progress.schedule
+        if schedule is None:
+            schedule = make_schedule(
                 self._sampling_steps(problem), self.burn_in, self.n_draws
             )
-        missing = self.n_draws - self.log_score_trace_.shape[1]
-        return Schedule(0, progress.thin, missing)
-
-    def _sample(self, problem, progress, context):
-        """Run the chains and keep what they give."""
-        found = progress.found
-        schedule = self._schedule(problem, progress)
+        progress = replace(progress, schedule=replace(schedule, n_draws=self.n_draws))
         tables = build_tables(
             problem.score,
-            found.space,
+            progress.found.space,
             sums=True,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
             names=problem.names,
         )
+        make_chain = self._chain_maker(problem, progress.found, progress.entropy)
         observer = ChainObserver(self)
         observer.open_chains(context)
-        runs = run_chains(
-            self._chain_maker(problem, found, progress.entropy),
-            tables,
-            schedule,
-            self.n_chains,
-            states=progress.states,
-            observer=observer,
-            n_jobs=self.n_jobs,
-        )
+        runs = [None] * self.n_chains
+        if progress.runs is not None:
+            runs = [run.draws(0, 0) for run in progress.runs]
+        try:
+            run_chains(
+                make_chain,
+                tables,
+                progress.schedule,
+                runs,
+                observer=observer,
+                stop=stop,
+                n_jobs=self.n_jobs,
+            )
+        except KeyboardInterrupt as interrupt:
+            if self.warm_start and all(run is not None for run in runs):
+                self._keep(progress, tables, make_chain, runs)
+                interrupt.add_note(
+                    f"{self._draws_made()} The estimator is fitted with these; "
+                    "fit goes on from here."
+                )
+            raise
         observer.close_chains()
-        self.n_iter_ = schedule.n_iter
-        if progress.states is not None:
-            self.n_iter_ += progress.n_iter
-            for k, run in enumerate(runs):
-                run.packed = np.concatenate([self.dag_samples_.packed[k], run.packed])
-                run.log_scores = np.append(self.log_score_trace_[k], run.log_scores)
-        self._progress = replace(
-            progress,
-            thin=schedule.thin,
-            n_iter=self.n_iter_,
-            states=[run.state for run in runs],
-        )
-        self._keep(found, tables, runs)
-
-    def _keep(self, found, tables, runs):
-        """Learned attributes from the chains' draws."""
-        n_draws = min(len(run.log_scores) for run in runs)
-        samples = DAGSamples(np.stack([run.packed[:n_draws] for run in runs]))
-        self.dag_samples_ = samples
-        self.log_score_trace_ = np.stack([run.log_scores[:n_draws] for run in runs])
-        counts, sizes = graph_counts(samples)
-        self.adjacency_probabilities_ = counts.sum(axis=(0, 1)) / max(1, len(samples))
-        self.rhat_ = split_rhat_of_counts(counts, sizes)
-        self.log_score_rhat_ = rhat(self.log_score_trace_, method="split")
-        self.acceptance_rate_ = np.array(
-            [
-                run.state["accepted"].sum() / max(1, run.state["proposed"].sum())
-                for run in runs
-            ]
-        )
-        self.search_space_ = found.space.permitted.copy()
-        self._keep_best(found, tables, runs)
+        self._keep(progress, tables, make_chain, runs)
+        self._warn_if_cut_short(stop)
         self._warn_unless_converged()
 
-    def _keep_best(self, found, tables, runs):
+    def _keep(self, progress, tables, make_chain, runs):
+        """Learned attributes from the chains' draws, of which some may be new."""
+        if progress.runs is not None:
+            packed = self.dag_samples_.packed[:, : progress.n_draws]
+            log_scores = self.log_score_trace_[:, : progress.n_draws]
+            runs = [
+                replace(old, packed=packed[k], log_scores=log_scores[k])
+                .before(old)
+                .before(new)
+                for k, (old, new) in enumerate(zip(progress.runs, runs, strict=True))
+            ]
+        # chains that were stopped may differ in length: what all have is compared
+        n_draws = min(len(run.log_scores) for run in runs)
+        kept = [run.draws(0, n_draws) for run in runs]
+        if n_draws == 0:
+            kept = [draw_once(make_chain, tables, k, run) for k, run in enumerate(runs)]
+        samples = DAGSamples(np.stack([run.packed for run in kept]))
+        trace = np.stack([run.log_scores for run in kept])
+        counts, sizes = graph_counts(samples)
+        best, log_score = self._best_dag(progress.found, tables, samples, trace, runs)
+        # all at once, for an interrupt must not leave half of it
+        vars(self).update(
+            dag_samples_=samples,
+            log_score_trace_=trace,
+            adjacency_probabilities_=counts.sum(axis=(0, 1)) / len(samples),
+            rhat_=split_rhat_of_counts(counts, sizes),
+            log_score_rhat_=rhat(trace, method="split"),
+            acceptance_rate_=np.array(
+                [
+                    run.state["accepted"].sum() / max(1, run.state["proposed"].sum())
+                    for run in runs
+                ]
+            ),
+            search_space_=progress.found.space.permitted.copy(),
+            n_iter_=max(run.n_steps for run in runs),
+            adjacency_=best,
+            log_score_=log_score,
+            cpdag_=graphs.to_cpdag(best),
+            _progress=replace(
+                progress, n_draws=n_draws, runs=[run.draws(n_draws) for run in runs]
+            ),
+        )
+
+    def _best_dag(self, found, tables, samples, trace, runs):
         """The best DAG of the search, the draws, and the chains' best orders."""
-        flat = self.log_score_trace_.ravel()
-        best, log_score = None, -np.inf
-        if flat.size:
-            best, log_score = self.dag_samples_[int(flat.argmax())], flat.max()
+        best, log_score = samples[int(trace.argmax())], trace.max()
         known = [self._best_dag_of(run, tables) for run in runs]
         if found.adjacency is not None:
             known.append(found.adjacency)
         for adjacency in known:
             value = dag_log_score(tables, adjacency)
-            if best is None or value > log_score:
+            if value > log_score:
                 best, log_score = adjacency, value
-        self.adjacency_ = best
-        self.log_score_ = float(log_score)
-        self.cpdag_ = graphs.to_cpdag(best)
+        return best, float(log_score)
+
+    def _draws_made(self):
+        """Say how many draws there are."""
+        made, planned = self._progress.n_draws, self.n_draws
+        if made:
+            return f"Each chain made {made} of {planned} draws."
+        return (
+            f"The chains made none of {planned} draws: one DAG is drawn from where "
+            "each of them stands in its burn-in."
+        )
+
+    def _warn_if_cut_short(self, stop):
+        made = self._progress.n_draws
+        if made and not (stop.time_is_up and made < self.n_draws):
+            return
+        reason = "The chains were stopped."
+        if stop.time_is_up:
+            reason = f"max_time={self.max_time} seconds are up."
+        warnings.warn(
+            f"{reason} {self._draws_made()} With warm_start=True another fit goes on.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
 
     def _warn_unless_converged(self):
         if self.log_score_trace_.shape[1] < FEWEST_DRAWS_FOR_RHAT:

@@ -4,20 +4,31 @@ A chain is an object of ``_core`` with ``run(n_steps)`` and ``draw_dag(packed)``
 runs in blocks of some ten milliseconds without the GIL; between blocks there is
 time for signals, progress and a stop. Where blocks end does not change a chain's
 path: draws are made at fixed steps, and chain k's random numbers depend on the seed
-and on k alone.
+and on k alone. So a chain that was stopped, by a callback, by the clock or by the
+user, goes on from the end of its last block as if nothing had happened.
+
+A worker that has several chains advances them in turn, a block each. When it is
+stopped they have got about equally far, and their draws can be compared.
 """
 
 import math
 import threading
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from skbidag._core._tables import TableViews
-from skbidag._parallel import run_parallel
+from skbidag._parallel import n_workers, run_parallel
 
 # Lookups in a block: a block takes about ten milliseconds.
 BLOCK_LOOKUPS = 2_000_000
+
+# With fewer variables than this a step takes no less time.
+FEW_VARIABLES = 50
+
+# Steps that take as long as a draw.
+DRAW_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,10 @@ class Schedule:
     def n_iter(self):
         """Steps in all."""
         return self.burn_in + self.thin * self.n_draws
+
+    def n_draws_after(self, n_steps):
+        """How many draws the first `n_steps` steps have."""
+        return min(self.n_draws, max(0, n_steps - self.burn_in) // self.thin)
 
 
 def make_schedule(n_iter, burn_in, n_draws):
@@ -60,27 +75,53 @@ def bit_generator(entropy, *key):
     return np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=key))
 
 
-class StopFlag:
-    """Tells running chains to stop after their block. Copies are independent."""
+class Stop:
+    """Tells running chains to stop after their block: on demand, or at a time.
 
-    def __init__(self):
+    Parameters
+    ----------
+    max_time : float, default=None
+        Seconds from now on; None for no limit.
+
+    Attributes
+    ----------
+    asked : bool
+        Whether someone asked for a stop. A copy in another process does not hear of
+        it, but knows the time.
+    """
+
+    def __init__(self, max_time=None):
+        self.deadline = None if max_time is None else time.monotonic() + max_time
         self._event = threading.Event()
 
-    def set(self):
+    def ask(self):
         """Ask for a stop."""
         self._event.set()
 
-    def is_set(self):
-        """Tell whether a stop was asked for."""
-        return self._event.is_set()
+    @property
+    def time_is_up(self):
+        """Whether the time is over."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def __bool__(self):
+        return self._event.is_set() or self.time_is_up
 
     def __reduce__(self):
-        return StopFlag, ()
+        # Monotonic clocks differ between processes and machines, the time of day
+        # does not. It counts from when a worker starts: one that waits in a queue
+        # first does not get the time anew.
+        if self.deadline is None:
+            return Stop, ()
+        return _stop_at, (time.time() + self.deadline - time.monotonic(),)
 
 
-@dataclass
+def _stop_at(time_of_day):
+    return Stop(time_of_day - time.time())
+
+
+@dataclass(frozen=True)
 class ChainRun:
-    """What one chain gives.
+    """How far a chain has come, at the end of a block.
 
     Attributes
     ----------
@@ -90,15 +131,34 @@ class ChainRun:
         Their log scores.
     state : dict
         Where the chain stands, to go on from.
+    n_steps : int
+        Steps it has made since its start.
     """
 
     packed: np.ndarray
     log_scores: np.ndarray
     state: dict = field(repr=False)
+    n_steps: int = 0
+
+    def before(self, later):
+        """What this run and the one that went on from it give together."""
+        return ChainRun(
+            np.concatenate([self.packed, later.packed]),
+            np.concatenate([self.log_scores, later.log_scores]),
+            later.state,
+            later.n_steps,
+        )
+
+    def draws(self, start, stop=None):
+        """The run with some of its draws."""
+        return ChainRun(
+            self.packed[start:stop], self.log_scores[start:stop], self.state,
+            self.n_steps,
+        )  # fmt: skip
 
 
-def run_chain(make_chain, tables, schedule, state, observer, stop, index):
-    """Run one chain through its schedule.
+class RunningChain:
+    """A chain and its draws, to be advanced block by block.
 
     Parameters
     ----------
@@ -108,67 +168,164 @@ def run_chain(make_chain, tables, schedule, state, observer, stop, index):
         The tables, shared by all chains.
     schedule : Schedule
         Burn-in, thinning and number of draws.
-    state : dict or None
-        Where to go on from; None starts afresh.
+    start : ChainRun or None
+        Where to go on from; None starts afresh. Draws made before do not count as
+        the run's own.
+    index : int
+        The chain's number.
+    """
+
+    def __init__(self, make_chain, tables, schedule, start, index):
+        self.index = index
+        self.schedule = schedule
+        self.chain = make_chain(TableViews(tables), index)
+        self.start = 0
+        if start is not None:
+            self.chain.restore(start.state)
+            self.start = start.n_steps
+        self.n_steps, self.drawn = self.start, 0
+        self.first = schedule.n_draws_after(self.start)
+        n = len(tables)
+        self.packed = np.zeros(
+            (schedule.n_draws - self.first, n, -(-n // 8)), dtype=np.uint8
+        )
+        self.log_scores = np.empty(len(self.packed))
+        self.block = max(100, BLOCK_LOOKUPS // max(n, FEW_VARIABLES))
+
+    @property
+    def is_done(self):
+        """Whether all draws are made."""
+        return self.drawn == len(self.packed)
+
+    def advance(self):
+        """Run for a block, and draw where a draw is due."""
+        left = self.block
+        while left > 0 and not self.is_done:
+            number = self.first + self.drawn + 1
+            until_draw = (
+                self.schedule.burn_in + number * self.schedule.thin - self.n_steps
+            )
+            steps = min(until_draw, left)
+            self.chain.run(steps)
+            self.n_steps += steps
+            left -= steps
+            if steps == until_draw:
+                self.log_scores[self.drawn] = self.chain.draw_dag(
+                    self.packed[self.drawn]
+                )
+                self.drawn += 1
+                left -= DRAW_STEPS
+
+    def so_far(self):
+        """Draws and state, independent of what comes after."""
+        return ChainRun(
+            self.packed[: self.drawn],
+            self.log_scores[: self.drawn],
+            self.chain.__getstate__(),
+            self.n_steps,
+        )
+
+
+def run_group(make_chain, tables, schedule, observer, stop, runs, indices, starts):
+    """Run some of the chains in turn, a block each, until they end or are stopped.
+
+    Parameters
+    ----------
+    make_chain : callable
+        Makes a chain from views of the tables and its number.
+    tables : list of NodeTable
+        The tables, shared by all chains.
+    schedule : Schedule
+        Burn-in, thinning and number of draws.
     observer : callable or None
         Called with (chain, steps done, steps in all) after every block; a true
         value ends the chain early.
-    stop : StopFlag
-        Ends the chain early when set.
-    index : int
-        The chain's number.
-
-    Returns
-    -------
-    run : ChainRun
-        With fewer draws than planned if the chain was stopped.
-    """
-    n = len(tables)
-    chain = make_chain(TableViews(tables), index)
-    if state is not None:
-        chain.restore(state)
-    packed = np.zeros((schedule.n_draws, n, -(-n // 8)), dtype=np.uint8)
-    log_scores = np.empty(schedule.n_draws)
-    block = max(100, BLOCK_LOOKUPS // n)
-    done, drawn = 0, 0
-    while done < schedule.n_iter and not stop.is_set():
-        # up to the next draw, or a block, whichever is nearer
-        until_draw = schedule.burn_in + (drawn + 1) * schedule.thin - done
-        steps_in_block = 0
-        while steps_in_block < block and drawn < schedule.n_draws:
-            steps = min(until_draw, block - steps_in_block)
-            chain.run(steps)
-            steps_in_block += steps
-            until_draw -= steps
-            if until_draw == 0:
-                log_scores[drawn] = chain.draw_dag(packed[drawn])
-                drawn += 1
-                until_draw = schedule.thin
-        done += steps_in_block
-        if observer is not None and observer(index, done, schedule.n_iter):
-            break
-    return ChainRun(packed[:drawn], log_scores[:drawn], chain.__getstate__())
-
-
-def run_chains(
-    make_chain, tables, schedule, n_chains, *, states=None, observer=None,
-    n_jobs=None,
-):  # fmt: skip
-    """Run several chains on the same tables.
+    stop : Stop
+        Ends all chains early.
+    runs : list of ChainRun
+        How far each of all the chains has come. Brought up to date after every block
+        in one piece, so whoever shares the list has something whole whenever the
+        worker is cut off.
+    indices : sequence of int
+        The numbers of the chains of this worker.
+    starts : list of ChainRun or None
+        Where to go on from with these; None starts afresh.
 
     Returns
     -------
     runs : list of ChainRun
-        One per chain; the same whatever `n_jobs` and the joblib backend are.
+        Those of `indices`, with fewer draws than planned if they were stopped.
     """
-    stop = StopFlag()
-    states = states or [None] * n_chains
-    jobs = [
-        (make_chain, tables, schedule, states[k], observer, stop, k)
-        for k in range(n_chains)
+    running = [
+        RunningChain(make_chain, tables, schedule, start, k)
+        for k, start in zip(indices, starts, strict=True)
     ]
+    for one in running:
+        runs[one.index] = one.so_far()
+    running = [one for one in running if not one.is_done]
+    while running and not stop:
+        for one in tuple(running):
+            one.advance()
+            runs[one.index] = one.so_far()
+            done, total = one.n_steps - one.start, schedule.n_iter - one.start
+            stopped = observer is not None and observer(one.index, done, total)
+            if stopped or one.is_done:
+                running.remove(one)
+            if stop:
+                break
+    return [runs[k] for k in indices]
+
+
+def run_chains(
+    make_chain, tables, schedule, runs, *, observer=None, stop=None, n_jobs=None
+):
+    """Run several chains on the same tables.
+
+    Parameters
+    ----------
+    make_chain, tables, schedule, observer
+        As for :func:`run_group`.
+    runs : list of ChainRun or None
+        One for each chain: where to go on from, or None. Replaced in place by how
+        far the chains have come, the same whatever `n_jobs` and the joblib backend
+        are. Also where an exception ends the chains, except that nothing is known
+        of those in other processes.
+    stop : Stop, default=None
+        Ends the chains early.
+    n_jobs : int, default=None
+        Number of workers.
+    """
+    stop = Stop() if stop is None else stop
+    n_groups = n_workers(n_jobs, len(runs))
+    groups = [range(k, len(runs), n_groups) for k in range(n_groups)]
+    jobs = [
+        (
+            make_chain, tables, schedule, observer, stop, runs, indices,
+            [runs[k] for k in indices],
+        )
+        for indices in groups
+    ]  # fmt: skip
     try:
-        return run_parallel(run_chain, jobs, n_jobs)
+        results = run_parallel(run_group, jobs, n_jobs)
     except BaseException:
-        stop.set()  # threads cannot be killed: let them end after their block
+        stop.ask()  # threads cannot be killed: let them end after their block
         raise
+    for indices, result in zip(groups, results, strict=True):
+        for k, run in zip(indices, result, strict=True):
+            runs[k] = run
+
+
+def draw_once(make_chain, tables, index, run):
+    """One draw from where a chain stands, which its path does not feel.
+
+    Returns
+    -------
+    run : ChainRun
+        The chain with this one draw.
+    """
+    n = len(tables)
+    chain = make_chain(TableViews(tables), index)
+    chain.restore(run.state)
+    packed = np.zeros((1, n, -(-n // 8)), dtype=np.uint8)
+    log_score = chain.draw_dag(packed[0])
+    return ChainRun(packed, np.array([log_score]), run.state, run.n_steps)

@@ -94,6 +94,9 @@ class IterativeSearchStructure(OrderStructure):
         "auto" is in proportion to (6, n, 1).
     relocation_scan : bool, default=False
         Whether nodes are relocated in turn instead of at random.
+    max_time : float, default=None
+        Seconds after which the fit stops with the draws made so far, and a warning
+        says how many. With `warm_start` another ``fit`` goes on. None is no limit.
     memory_limit : float, default=None
         Bytes the tables may take. None is a share of what is free.
     n_jobs : int, default=None
@@ -106,6 +109,7 @@ class IterativeSearchStructure(OrderStructure):
     warm_start : bool, default=False
         Whether the next ``fit`` goes on with the same chains, on the same data, until
         there are `n_draws`: no new burn-in, and the same result as one longer fit.
+        Draws made before an interrupt (Ctrl-C) are kept.
 
     Attributes
     ----------
@@ -129,7 +133,7 @@ class IterativeSearchStructure(OrderStructure):
     dag_samples_ : DAGSamples
         The sampled DAGs; indexing and iteration give (n, n) bool arrays.
     n_iter_ : int
-        Steps each chain was planned to make.
+        Steps of each chain; of the longest, if they were stopped.
     rhat_ : ndarray of shape (n_features, n_features)
         Split R-hat of each edge over the chains.
     log_score_rhat_ : float
@@ -203,6 +207,7 @@ class IterativeSearchStructure(OrderStructure):
         n_chains=4,
         move_probabilities="auto",
         relocation_scan=False,
+        max_time=None,
         memory_limit=None,
         n_jobs=None,
         random_state=None,
@@ -231,6 +236,7 @@ class IterativeSearchStructure(OrderStructure):
         self.n_chains = n_chains
         self.move_probabilities = move_probabilities
         self.relocation_scan = relocation_scan
+        self.max_time = max_time
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -282,9 +288,9 @@ class IterativeSearchStructure(OrderStructure):
     def _sampling_steps(self, problem):
         return auto_n_iter(problem.n_features, 5.0)
 
-    def _sample(self, problem, progress, context):
+    def _sample(self, problem, progress, context, stop):
         if self.n_draws:
-            super()._sample(problem, progress, context)
+            super()._sample(problem, progress, context, stop)
         else:
             self._keep_best_alone(problem, progress.found)
 

@@ -126,6 +126,9 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         node is relocated. "auto" is in proportion to (6, n, 1).
     relocation_scan : bool, default=False
         Whether nodes are relocated in turn instead of at random.
+    max_time : float, default=None
+        Seconds after which the fit stops with the draws made so far, and a warning
+        says how many. With `warm_start` another ``fit`` goes on. None is no limit.
     memory_limit : float, default=None
         Bytes the tables may take. None is a share of what is free.
     n_jobs : int, default=None
@@ -138,6 +141,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     warm_start : bool, default=False
         Whether the next ``fit`` goes on with the same chains, on the same data, until
         there are `n_draws`: no new burn-in, and the same result as one longer fit.
+        Draws made before an interrupt (Ctrl-C) are kept.
 
     Attributes
     ----------
@@ -156,7 +160,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     search_space_ : ndarray of bool, shape (n_features, n_features)
         The permissible parents.
     n_iter_ : int
-        Steps each chain was planned to make.
+        Steps of each chain; of the longest, if they were stopped.
     rhat_ : ndarray of shape (n_features, n_features)
         Split R-hat of each edge over the chains.
     log_score_rhat_ : float
@@ -208,6 +212,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         n_chains=4,
         move_probabilities="auto",
         relocation_scan=False,
+        max_time=None,
         memory_limit=None,
         n_jobs=None,
         random_state=None,
@@ -229,6 +234,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         self.n_chains = n_chains
         self.move_probabilities = move_probabilities
         self.relocation_scan = relocation_scan
+        self.max_time = max_time
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state

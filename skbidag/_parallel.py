@@ -1,6 +1,11 @@
 """How work is spread: the only module that knows joblib."""
 
-from joblib import Parallel, delayed, effective_n_jobs
+from contextlib import nullcontext
+from functools import cached_property
+from uuid import uuid4
+
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 
 
 def run_threads(function, items, n_jobs=None):
@@ -41,11 +46,30 @@ def run_threads(function, items, n_jobs=None):
     return results
 
 
+def n_workers(n_jobs, n_items):
+    """How many workers of the active backend there is work for.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As in scikit-learn.
+    n_items : int
+        Number of things to do, at least one.
+
+    Returns
+    -------
+    n_workers : int
+        At least one, at most `n_items`.
+    """
+    return min(effective_n_jobs(n_jobs), n_items)
+
+
 def run_parallel(function, jobs, n_jobs=None):
     """Call a function with the arguments of every job, in the active backend.
 
     Threads unless the user chose another backend (``joblib.parallel_config``), in
-    which case function and arguments are pickled.
+    which case function and arguments are pickled. Arguments that all jobs have in
+    common go to a Dask cluster once and not once for each job.
 
     Parameters
     ----------
@@ -63,8 +87,73 @@ def run_parallel(function, jobs, n_jobs=None):
     """
     if len(jobs) < 2 or effective_n_jobs(n_jobs) == 1:
         return [function(*job) for job in jobs]
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-    return parallel(delayed(function)(*job) for job in jobs)
+    first, *others = jobs
+    shared = Shared(
+        {
+            place: argument
+            for place, argument in enumerate(first)
+            if all(job[place] is argument for job in others)
+        }
+    )
+    own = [
+        {k: argument for k, argument in enumerate(job) if k not in shared.parts}
+        for job in jobs
+    ]
+    with _scattered(shared):
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+        return parallel(delayed(_run_job)(function, shared, parts) for parts in own)
+
+
+def _scattered(shared):
+    """Let what jobs share go to all workers of a Dask cluster, if that is active.
+
+    Left to itself joblib would send large arguments to one worker, and Dask, which
+    takes every task for a short one, would run most jobs there.
+    """
+    backend, _ = get_active_backend()
+    client = getattr(backend, "client", None)
+    if client is None:
+        return nullcontext()
+    return parallel_config(
+        backend="dask", client=client, scatter=[shared], **backend.submit_kwargs
+    )
+
+
+class Shared:
+    """Arguments that several jobs have in common.
+
+    Parameters
+    ----------
+    parts : dict
+        Arguments by their place.
+    """
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    @cached_property
+    def n_bytes(self):
+        """Size of the pickle. Arrays are not copied for it."""
+        import cloudpickle  # who asks is Dask, which comes with it
+
+        buffers = []
+        pickled = cloudpickle.dumps(
+            self.parts, protocol=5, buffer_callback=buffers.append
+        )
+        return len(pickled) + sum(buffer.raw().nbytes for buffer in buffers)
+
+    def __sizeof__(self):
+        # Dask watches its workers' memory by what objects tell of their size
+        return object.__sizeof__(self) + self.n_bytes
+
+    def __dask_tokenize__(self):
+        return uuid4().hex  # a name, without a look at every byte
+
+
+def _run_job(function, shared, parts):
+    """Call a function with shared and own arguments, each in its place."""
+    arguments = {**shared.parts, **parts}
+    return function(*(arguments[place] for place in sorted(arguments)))
 
 
 def _run_block(function, items):

@@ -119,6 +119,9 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         How often two nodes of different blocks are swapped, two nodes of adjacent
         blocks are swapped, a block is split or two are joined, a node is relocated,
         and an edge is reversed. "auto" is in proportion to (4 n, 4 n, 2 n, 16, 1).
+    max_time : float, default=None
+        Seconds after which the fit stops with the draws made so far, and a warning
+        says how many. With `warm_start` another ``fit`` goes on. None is no limit.
     memory_limit : float, default=None
         Bytes the tables may take. None is a share of what is free.
     n_jobs : int, default=None
@@ -131,6 +134,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     warm_start : bool, default=False
         Whether the next ``fit`` goes on with the same chains, on the same data, until
         there are `n_draws`: no new burn-in, and the same result as one longer fit.
+        Draws made before an interrupt (Ctrl-C) are kept.
 
     Attributes
     ----------
@@ -149,7 +153,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     search_space_ : ndarray of bool, shape (n_features, n_features)
         The permissible parents.
     n_iter_ : int
-        Steps each chain was planned to make.
+        Steps of each chain; of the longest, if they were stopped.
     rhat_ : ndarray of shape (n_features, n_features)
         Split R-hat of each edge over the chains.
     log_score_rhat_ : float
@@ -210,6 +214,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         burn_in=0.2,
         n_chains=4,
         move_probabilities="auto",
+        max_time=None,
         memory_limit=None,
         n_jobs=None,
         random_state=None,
@@ -230,6 +235,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.burn_in = burn_in
         self.n_chains = n_chains
         self.move_probabilities = move_probabilities
+        self.max_time = max_time
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state

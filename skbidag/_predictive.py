@@ -18,10 +18,19 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import _safe_indexing, check_array, check_random_state, gen_batches
 
+from skbidag._core._predictive import (
+    HoledRows,
+    log_mean_over_dags,
+    log_mean_student_t,
+    mean_level_probabilities,
+)
 from skbidag._sklearn import _check_n_features, _num_samples
 
 # What the arrays of one slice of rows may take, in bytes
 SLICE_BYTES = 1 << 28
+
+# Rows that the kernels look at together
+TILE = 16
 
 # The code of an unobserved cell
 MISSING = -2
@@ -29,6 +38,12 @@ MISSING = -2
 # Up to this many joint values of unobserved variables are enumerated for all DAGs at
 # once. From there on, summing out one variable after the other is faster.
 MAX_ENUMERATED = 1024
+
+# The same where rows are dealt with one by one, without much ado for each DAG
+MAX_SUMMED = 1 << 14
+
+# Patterns of unobserved cells that fewer rows have are dealt with row by row.
+FEW_ROWS = 32
 
 # Entries of the largest table of a family's probabilities that is kept
 MAX_LOOK_UP = 1 << 14
@@ -73,16 +88,49 @@ def log_density(score, samples, X):
     else:
         X = _check_rows(score, X)
         local = partial(_log_predictive, score, families)
-    everything = np.ones(len(families.node), dtype=bool)
-    selection, used, (shares,) = families.select(everything, families.counts[None])
+    log_shares = np.log(families.counts / families.counts.sum())
+    of_dag = np.ascontiguousarray(families.of_dag.T, dtype=np.int32)
     result = np.empty(_num_samples(X))
-    for rows in _row_slices(len(result), sum(selection.shape)):
+    if hasattr(score, "student_t"):
+        result[:] = _log_mean_student_t(score, families, X, of_dag, log_shares)
+        return result
+    for rows in _row_slices(len(result), len(families.node)):
         part = _safe_indexing(X, rows)
-        densities = np.empty((len(used), rows.stop - rows.start))
-        for density, family in zip(densities, used, strict=True):
-            density[:] = local(part, family)
-        result[rows] = _log_mean_exp(selection @ densities, shares)
+        n_rows = rows.stop - rows.start
+        densities = np.zeros((len(families.node), _padded(n_rows)))
+        for family, density in enumerate(densities):
+            density[:n_rows] = local(part, family)
+        log_mean = np.empty(densities.shape[1])
+        log_mean_over_dags(densities, of_dag, log_shares, log_mean)
+        result[rows] = log_mean[:n_rows]
     return result
+
+
+def _log_mean_student_t(score, families, X, of_dag, log_shares):
+    """Log densities where those of families are Student t of one scatter matrix."""
+    mean, scatter, floor, offset, df = score.student_t()
+    n_rows, n = X.shape
+    z = np.zeros((_padded(n_rows), n))
+    z[:n_rows] = X - mean
+    tiles = z.reshape(-1, TILE, n).transpose(0, 2, 1).reshape(-1, TILE)
+    out = np.empty(len(z))
+    log_mean_student_t(
+        np.ascontiguousarray(tiles), scatter, floor, offset, df,
+        families.node.astype(np.int32), *_csr(families.parents), of_dag, log_shares,
+        out,
+    )  # fmt: skip
+    return out[:n_rows]
+
+
+def _csr(lists):
+    """Lists one after the other, and where each begins."""
+    first = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+    # never empty, as kernels take the address of the first
+    return first, np.concatenate([*lists, [0]]).astype(np.int32)
+
+
+def _padded(n_rows):
+    return -(-n_rows // TILE) * TILE
 
 
 def predict(score, samples, X):
@@ -109,11 +157,15 @@ def predict(score, samples, X):
     if _is_discrete(score):
         families = _Families(samples)
         codes = score.encode(X, missing="code")
-        columns = [
-            levels[_probabilities(score, families, codes, node).argmax(axis=1)]
-            for node, levels in enumerate(score.categories_)
-        ]
-        return _join_columns(columns)
+        probabilities = _probabilities(score, families, codes, range(codes.shape[1]))
+        return _join_columns(
+            [
+                levels[of_level.argmax(axis=1)]
+                for levels, of_level in zip(
+                    score.categories_, probabilities, strict=True
+                )
+            ]
+        )
     _require(score, "regression", "predictions")
     return _gaussian_predict(score, _Families(samples), X)
 
@@ -152,7 +204,7 @@ def predict_probabilities(score, samples, X, node):
             "score of categorical data, such as BDe."
         )
     codes = score.encode(X, missing="code")
-    return _probabilities(score, _Families(samples), codes, node)
+    return _probabilities(score, _Families(samples), codes, [node])[0]
 
 
 def sample(score, samples, n_samples=1, random_state=None):
@@ -271,10 +323,11 @@ class _Families:
         first = np.searchsorted(dag, np.arange(self.of_dag.shape[1]))
         return np.logical_or.reduceat(members, first, axis=0)
 
-    def split_by_linked(self, node, missing):
+    def split_by_linked(self, node, missing, counts=None):
         """Divide the DAGs by which of the missing variables bear on `node`.
 
-        These are in a family with it, or with another one that bears on it.
+        These are in a family with it, or with another one that bears on it. `counts`
+        are the weights of the DAGs if they are not to count as often as sampled.
 
         Yields
         ------
@@ -283,8 +336,9 @@ class _Families:
         counts : ndarray of shape (n_distinct_dags,)
             How often each DAG in which just these do was sampled; 0 for other DAGs.
         """
+        counts = self.counts if counts is None else counts
         if not len(missing):
-            yield (), self.counts
+            yield (), counts
             return
         linked = np.stack([self.links(variable) for variable in missing])
         reached, among = linked[:, :, node], linked[:, :, missing]
@@ -292,7 +346,9 @@ class _Families:
             reached = reached | (reached[:, :, None] & among).any(axis=0).T
         distinct, place = _unique_rows(reached.T)
         for number, bearing in enumerate(distinct):
-            yield tuple(missing[bearing]), np.where(place == number, self.counts, 0.0)
+            weights = np.where(place == number, counts, 0.0)
+            if weights.any():
+                yield tuple(missing[bearing]), weights
 
     def select(self, wanted, counts):
         """Which DAG has which of the wanted families.
@@ -334,16 +390,6 @@ def _unique_rows(array):
     keys = array.view(f"V{array.shape[1] * array.itemsize}").reshape(-1)
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     return array[first], place
-
-
-def _log_mean_exp(values, shares):
-    """Log of the weighted mean of exp(values) over axis 0; overwrites the values."""
-    peak = values.max(axis=0)
-    peak[np.isneginf(peak)] = 0.0
-    values -= peak
-    np.exp(values, out=values)
-    with np.errstate(divide="ignore"):
-        return peak + np.log(shares @ values)
 
 
 def _log_predictive(score, families, X, family):
@@ -499,8 +545,100 @@ class _PatternChunk:
 # Categorical data
 
 
-def _probabilities(score, families, codes, node):
-    """Probability of each level of `node` given the other observed cells."""
+def _probabilities(score, families, codes, nodes):
+    """Probabilities of the levels of each node given the other observed cells."""
+    patterns, pattern_of = _unique_rows(codes == MISSING)
+    alone = (np.bincount(pattern_of) < FEW_ROWS) & patterns.any(axis=1)
+    alone = alone[pattern_of]
+    if alone.any() and not _can_look_up(score, families):
+        alone[:] = False
+    result = [np.empty((len(codes), score.n_levels_[node])) for node in nodes]
+    for of_node, node in zip(result, nodes, strict=True):
+        of_node[~alone] = _shared_probabilities(score, families, codes[~alone], node)
+    if alone.any():
+        one_by_one = _single_probabilities(score, families, codes[alone], nodes)
+        for of_node, single in zip(result, one_by_one, strict=True):
+            of_node[alone] = single
+    return result
+
+
+def _can_look_up(score, families):
+    """Whether the tables of all families are small enough to be kept."""
+    return all(
+        _radix(score, families, family).prod(dtype=float) <= MAX_LOOK_UP
+        for family in range(len(families.node))
+    )
+
+
+def _single_probabilities(score, families, codes, nodes):
+    """Do as `_probabilities`, row by row, where rows differ in what is unobserved."""
+    rows = _holed_rows(score, families)
+    result = [np.zeros((len(codes), score.n_levels_[node])) for node in nodes]
+    left = np.empty(len(families.counts), dtype=np.uint8)
+    for r, row in enumerate(np.ascontiguousarray(codes, dtype=np.int32)):
+        rows.set_row(row)
+        for of_node, node in zip(result, nodes, strict=True):
+            if rows.add_probabilities(node, of_node[r], left):
+                counts = np.where(left, families.counts, 0.0)
+                of_node[r] += (
+                    families.counts.sum()
+                    * _shared_probabilities(
+                        score, families, codes[r : r + 1], node, counts
+                    ).ravel()
+                )
+    return [of_node / families.counts.sum() for of_node in result]
+
+
+def _holed_rows(score, families):
+    """The kernel for single rows: tables and surroundings as plain arrays."""
+    n, n_dags = families.of_dag.shape
+    members = [
+        np.append(parents, node)
+        for node, parents in zip(families.node, families.parents, strict=True)
+    ]
+    radices = [_radix(score, families, family) for family in range(len(members))]
+    strides = [np.append(radix[1:], 1)[::-1].cumprod()[::-1] for radix in radices]
+    tables = [np.exp(_table(score, families, f)) for f in range(len(members))]
+    # Of each variable, the distinct sets of families it is in
+    number, owner = np.empty((n, n_dags), dtype=np.intp), []
+    families_of, linked = [], []
+    for variable in range(n):
+        around = np.where(families.has[families.of_dag, variable], families.of_dag, -1)
+        distinct, place = _unique_rows(around[(around >= 0).any(axis=1)].T)
+        number[variable] = len(owner) + place
+        owner += [variable] * len(distinct)
+        for row in distinct:
+            families_of.append(row[row >= 0])
+            others = families.has[families_of[-1]].any(axis=0)
+            others[variable] = False
+            linked.append(np.flatnonzero(others))
+
+    def flat(lists):
+        first, joined = _csr(lists)
+        return first.astype(np.intp), joined.astype(np.intp)
+
+    member_first, all_members = flat(members)
+    return HoledRows(
+        score.n_levels_,
+        np.concatenate(tables),
+        np.cumsum([0, *map(len, tables[:-1])], dtype=np.intp),
+        member_first,
+        all_members,
+        flat(strides)[1],
+        number,
+        np.array(owner, dtype=np.intp),
+        *flat(families_of),
+        *flat(linked),
+        families.counts,
+        MAX_SUMMED,
+    )
+
+
+def _shared_probabilities(score, families, codes, node, counts=None):
+    """Do as `_probabilities` of one node, for rows that share what is unobserved.
+
+    `counts` are the weights of the DAGs if not all of them are to count.
+    """
     missing = codes == MISSING
     missing[:, node] = False
     patterns, pattern_of = _unique_rows(_linked_missing(families.linked, missing, node))
@@ -509,15 +647,16 @@ def _probabilities(score, families, codes, node):
     parts = defaultdict(list)
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(pattern_of == number)
-        for summed, counts in families.split_by_linked(node, np.flatnonzero(pattern)):
-            parts[summed].append((rows, counts))
+        missing = np.flatnonzero(pattern)
+        for summed, weights in families.split_by_linked(node, missing, counts):
+            parts[summed].append((rows, weights))
     result = np.zeros((len(codes), score.n_levels_[node]))
-    for summed, rows_and_counts in parts.items():
-        rows, counts = zip(*rows_and_counts, strict=True)
+    for summed, rows_and_weights in parts.items():
+        rows, weights = zip(*rows_and_weights, strict=True)
         way = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
         rows = np.concatenate(rows)
         result[rows] += _sum_over(
-            score, families, codes[rows], node, summed, way, np.array(counts)
+            score, families, codes[rows], node, summed, way, np.array(weights)
         )
     return result
 
@@ -552,34 +691,49 @@ def _sum_over(score, families, codes, node, summed, way, counts):
         height, of_dags = int(n_values) * sum(selection.shape), _enumerate
     else:
         height, of_dags = MAX_TABLE, _eliminate
-    result = np.empty((len(codes), score.n_levels_[node]))
+    result = np.zeros((len(codes), score.n_levels_[node]))
     for rows in _row_slices(len(codes), height):
-        probabilities = of_dags(score, families, codes[rows], free, selection, used)
-        result[rows] = np.einsum("rd,dkr->rk", shares[way[rows]], probabilities)
+        of_dags(
+            score, families, codes[rows], free, selection, used, shares, way[rows],
+            result[rows],
+        )  # fmt: skip
     return result[place]
 
 
-def _enumerate(score, families, codes, free, selection, used):
+def _enumerate(
+    score, families, codes, free, selection, used, shares, way, out
+):  # fmt: skip
     """Probabilities of ``free[0]``, summed over all joint values of the other free.
 
-    Returns
-    -------
-    probabilities : ndarray of shape (n_dags, n_levels, n_rows)
-        Probability of each level in each DAG.
+    Parameters
+    ----------
+    shares : ndarray of shape (n_ways, n_dags)
+        Weights of the DAGs.
+    way : ndarray of shape (n_rows,)
+        Which of them count in each row.
+    out : ndarray of shape (n_rows, n_levels)
+        Gets the weighted mean over DAGs of the probability of each level.
     """
+    n_values = int(np.prod(score.n_levels_[free]))
+    factors = np.ones((len(used), n_values, _padded(len(codes))))
     completed = _complete(score, codes, free)
-    terms = np.empty((len(used), len(completed)))
-    for term, family in zip(terms, used, strict=True):
-        term[:] = _log_local(score, families, completed, family)
-    levels = score.n_levels_[free]
-    joint = (selection @ terms).reshape(selection.shape[0], -1, len(codes))
-    joint -= joint.max(axis=1, keepdims=True)
-    np.exp(joint, out=joint)
-    of_level = joint.reshape(selection.shape[0], levels[0], -1, len(codes)).sum(axis=2)
-    return of_level / of_level.sum(axis=1, keepdims=True)
+    for factor, family in zip(factors, used, strict=True):
+        log_p = _log_local(score, families, completed, family)
+        np.exp(log_p.reshape(n_values, -1), out=factor[:, : len(codes)])
+    mean_level_probabilities(
+        factors,
+        score.n_levels_[free[0]],
+        selection.indptr.astype(np.int32),
+        selection.indices.astype(np.int32),
+        shares,
+        np.ascontiguousarray(way, dtype=np.intp),
+        out,
+    )
 
 
-def _eliminate(score, families, codes, free, selection, used):
+def _eliminate(
+    score, families, codes, free, selection, used, shares, way, out
+):  # fmt: skip
     """Do as `_enumerate`, DAG by DAG, summing out one variable after the other.
 
     A factor has one axis for each free variable, of length 1 if it does not depend on
@@ -593,13 +747,11 @@ def _eliminate(score, families, codes, free, selection, used):
             *np.where(has, score.n_levels_[free], 1), len(codes)
         )
         factors.append(np.exp(log_factor - _peak(log_factor)))
-    result = np.empty((selection.shape[0], score.n_levels_[free[0]], len(codes)))
-    for dag, of_level in enumerate(result):
+    for dag in range(selection.shape[0]):
         own = selection.indices[selection.indptr[dag] : selection.indptr[dag + 1]]
         left = _sum_out([factors[f] for f in own], score, free)
-        of_level[:] = reduce(np.multiply, left).reshape(of_level.shape)
-        of_level /= of_level.sum(axis=0)
-    return result
+        of_level = reduce(np.multiply, left).reshape(-1, len(codes))
+        out += (of_level * (shares[way, dag] / of_level.sum(axis=0))).T
 
 
 def _sum_out(factors, score, free):
@@ -634,20 +786,31 @@ def _sum_out(factors, score, free):
 def _log_local(score, families, codes, family):
     """Log probabilities of a family's child given its parents, row by row."""
     node, parents = families.node[family], families.parents[family]
-    members = np.append(parents, node)
-    # Codes begin at -1, for a level that fit has not seen.
-    radix = score.n_levels_[members] + 1
+    radix = _radix(score, families, family)
     if radix.prod(dtype=float) > MAX_LOOK_UP:
         return score.log_predictive_codes(codes, node, parents)
-    if family not in families.tables:
-        cells = np.zeros((radix.prod(), codes.shape[1]), dtype=np.int32)
-        cells[:, members] = np.indices(radix).reshape(len(radix), -1).T - 1
-        families.tables[family] = score.log_predictive_codes(cells, node, parents)
     strides = np.append(radix[1:], 1)[::-1].cumprod()[::-1]
     place = np.full(len(codes), strides.sum())
-    for member, stride in zip(members, strides, strict=True):
+    for member, stride in zip([*parents, node], strides, strict=True):
         place += codes[:, member] * stride
-    return families.tables[family][place]
+    return _table(score, families, family)[place]
+
+
+def _radix(score, families, family):
+    """How many codes the parents and the child have, from -1 for an unseen level."""
+    node, parents = families.node[family], families.parents[family]
+    return score.n_levels_[np.append(parents, node)] + 1
+
+
+def _table(score, families, family):
+    """Log probabilities of a family for all codes of its parents and its child."""
+    if family not in families.tables:
+        node, parents = families.node[family], families.parents[family]
+        radix = _radix(score, families, family)
+        cells = np.zeros((radix.prod(), len(families.of_dag)), dtype=np.int32)
+        cells[:, [*parents, node]] = np.indices(radix).reshape(len(radix), -1).T - 1
+        families.tables[family] = score.log_predictive_codes(cells, node, parents)
+    return families.tables[family]
 
 
 def _peak(factor):

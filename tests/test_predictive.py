@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from skbidag import _predictive
+from skbidag._core._predictive import log_mean_over_dags, mean_level_probabilities
 from skbidag._posterior import DAGSamples
 from skbidag._predictive import log_density, predict, predict_probabilities, sample
 from skbidag.scores import BaseScore, BDe, BGe
@@ -99,6 +100,43 @@ def test_unseen_level_has_its_prior_mass(categorical):
     new = X[:1].copy()
     new[0, 2] = 99
     assert np.isfinite(log_density(score, packed(dags), new)).all()
+
+
+# Kernels against plain twins
+
+
+def test_log_mean_over_dags():
+    rng = np.random.default_rng(0)
+    terms = rng.normal(scale=300, size=(9, 32))
+    terms[:, 3] -= 5000.0
+    terms[2, 5] = -np.inf
+    terms[:, 6] = -np.inf
+    of_dag = rng.integers(0, 9, size=(20, 4)).astype(np.int32)
+    shares = rng.dirichlet(np.ones(20))
+    out = np.empty(32)
+    log_mean_over_dags(terms, of_dag, np.log(shares), out)
+    naive = logsumexp(terms[of_dag].sum(axis=1), b=shares[:, None], axis=0)
+    np.testing.assert_allclose(out, naive, rtol=1e-12)
+    assert out[6] == -np.inf
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-300])
+def test_mean_level_probabilities(scale):
+    """With small factors the products vanish, and logarithms take over."""
+    rng = np.random.default_rng(1)
+    factors = rng.random((6, 3 * 4, 32)) * scale
+    chosen = [[0], [1, 2], [0, 3, 5], [2, 4]]
+    first = np.cumsum([0, *map(len, chosen)], dtype=np.int32)
+    shares, way = rng.random((2, 4)), np.array([0, 1] * 10)
+    out = np.zeros((20, 3))
+    families = np.concatenate(chosen).astype(np.int32)
+    mean_level_probabilities(factors, 3, first, families, shares, way, out)
+    naive = np.zeros((20, 3))
+    for d, own in enumerate(chosen):
+        logs = np.log(factors[own]).sum(axis=0)[:, :20].reshape(3, 4, 20)
+        of_level = np.exp(logsumexp(logs, axis=1) - logsumexp(logs, axis=(0, 1)))
+        naive += (shares[way, d] * of_level).T
+    np.testing.assert_allclose(out, naive, rtol=1e-10)
 
 
 # Prediction, continuous
@@ -194,12 +232,17 @@ def with_holes(categorical):
 
 
 # 1: sum out variable by variable; 5: both ways; 1024: enumerate
-@pytest.mark.parametrize("max_enumerated", [1, 5, 1024])
+# 0: rows all together; 2 and 32: those with holes one by one
+@pytest.mark.parametrize(
+    ("max_enumerated", "few_rows"), [(1, 0), (5, 0), (5, 2), (1024, 0), (1024, 32)]
+)
 @pytest.mark.parametrize("node", range(5))
 def test_probabilities_by_enumeration(
-    categorical, with_holes, monkeypatch, node, max_enumerated
+    categorical, with_holes, monkeypatch, node, max_enumerated, few_rows
 ):
     monkeypatch.setattr(_predictive, "MAX_ENUMERATED", max_enumerated)
+    monkeypatch.setattr(_predictive, "MAX_SUMMED", max_enumerated)
+    monkeypatch.setattr(_predictive, "FEW_ROWS", few_rows)
     score, dags, _ = categorical
     got = predict_probabilities(score, packed(dags), with_holes, node)
     expected = naive_probabilities(score, dags, with_holes, node)
@@ -247,6 +290,7 @@ def test_labels_come_back():
 
 def test_too_much_unobserved_is_an_error(categorical, monkeypatch):
     monkeypatch.setattr(_predictive, "MAX_ENUMERATED", 1)
+    monkeypatch.setattr(_predictive, "MAX_SUMMED", 1)
     monkeypatch.setattr(_predictive, "MAX_TABLE", 3)
     score, dags, _ = categorical
     with pytest.raises(ValueError, match=r"predict column 0.*more than 3 entries"):

@@ -282,6 +282,24 @@ class BGe(BaseScore):
     def _posterior_df(self):
         return self._alpha_w + self.n_effective_ - self.n_features_in_
 
+    def student_t(self):
+        """What the predictive densities of all families are made of.
+
+        A child with p parents P has a Student t density with df + p degrees of
+        freedom: in a row whose deviations from the mean are z, it is in proportion
+        to (offset + D(P))^((df + p) / 2) (offset + D(P, child))^(-(df + p + 1) / 2),
+        where D(Q) = z_Q' T_QQ^-1 z_Q and T is the scatter matrix.
+
+        Returns
+        -------
+        mean, scatter, floor, offset, df
+            The mean, the scatter matrix, the least variances, and two numbers.
+        """
+        worth = self.alpha_mu + self.n_effective_
+        offset = (worth + 1) / worth
+        df = self._posterior_df + 1
+        return self.posterior_mean_, self.scatter_, self._floor, offset, df
+
     def check_rows(self, X):
         """Validate new rows.
 
