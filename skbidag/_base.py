@@ -81,10 +81,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Found:
-    """A search space, and the best DAG known in it, if a search was made."""
+    """A search space, the best DAG known in it, and whether the search was ended."""
 
     space: SearchSpace
     adjacency: np.ndarray | None = None
+    cut_short: bool = False
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,15 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         problem = self._pose(X, sample_weight)
         if progress is None:
             entropy = entropy_of(check_random_state(self.random_state))
-            progress = Progress(self._find(problem, entropy), entropy)
+            found = self._find(problem, entropy, stop)
+            if found.cut_short:
+                warnings.warn(
+                    f"max_time={self.max_time} seconds are up: the search for the best "
+                    "DAG ended early, with the best so far.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            progress = Progress(found, entropy)
         elif progress.found.space.n_features != problem.n_features:
             raise ValueError(
                 f"warm_start=True goes on with the same variables: X has "
@@ -303,7 +312,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             plain.permitted, problem.constraints, extended=self.extra_parent
         )
 
-    def _find(self, problem, entropy):
+    def _find(self, problem, entropy, stop):
         """The search space, and where chains start."""
         return Found(self._start_space(problem, self.search_space))
 
@@ -645,7 +654,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
 class SamplerMixin:
     """What the samplers share: their space may come from a search."""
 
-    def _find(self, problem, entropy):
+    def _find(self, problem, entropy, stop):
         # here, because the search is itself built on this module
         from skbidag._iterative import IterativeSearchStructure
 
@@ -661,10 +670,10 @@ class SamplerMixin:
         if not isinstance(search, IterativeSearchStructure) or hasattr(
             search, "search_space_"
         ):
-            return super()._find(problem, entropy)
+            return super()._find(problem, entropy, stop)
         search._validate_params()
-        result = search._search(problem, entropy)
-        return Found(result.space, result.adjacency)
+        result = search._search(problem, entropy, stop)
+        return Found(result.space, result.adjacency, result.cut_short)
 
 
 def dag_log_score(tables, adjacency):

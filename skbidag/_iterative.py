@@ -243,13 +243,13 @@ class IterativeSearchStructure(OrderStructure):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _find(self, problem, entropy):
-        result = self._search(problem, entropy)
+    def _find(self, problem, entropy, stop):
+        result = self._search(problem, entropy, stop)
         self.expansions_ = result.expansions
         self.n_expansions_ = len(result.expansions) - 1
-        return Found(result.space, result.adjacency)
+        return Found(result.space, result.adjacency, result.cut_short)
 
-    def _search(self, problem, entropy):
+    def _search(self, problem, entropy, stop):
         """Search for the best DAG; also called by the samplers."""
         n = problem.n_features
         n_iter = auto_n_iter(n, 3.5) if self.n_iter == "auto" else self.n_iter
@@ -273,6 +273,7 @@ class IterativeSearchStructure(OrderStructure):
             entropy,
             self.n_restarts,
             self.n_jobs,
+            stop,
         )
 
     def _first_space(self, problem):

@@ -63,6 +63,7 @@ class SearchResult:
     log_score: float
     space: SearchSpace
     expansions: np.ndarray
+    cut_short: bool = False
 
 
 @dataclass(frozen=True)
@@ -492,7 +493,9 @@ def probable_edges(tables, order, stream, n_iter, threshold):
     return counts > threshold * POSTERIOR_DRAWS
 
 
-def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
+def iterate_space(
+    problem, permitted, options, entropy, restart=0, start=None, stop=None
+):
     """Search, expand the space, and search again until nothing changes.
 
     Parameters
@@ -509,6 +512,8 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         Which of several independent searches this is.
     start : ndarray of bool, shape (n_features, n_features), default=None
         A DAG to start from; None for a random order.
+    stop : Stop, default=None
+        Ends the search early, after an expansion.
 
     Returns
     -------
@@ -547,7 +552,9 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         if improved:
             best, log_score = found, value
         # a better DAG that an expansion finds must get its turn, so none at the end
+        cut_short = bool(stop)
         ends = n_stalled == PATIENCE or len(history) == options.max_expansions
+        ends |= cut_short
         larger = permitted
         if space.extended and not ends:
             larger, better = expand(
@@ -586,11 +593,14 @@ def iterate_space(problem, permitted, options, entropy, restart=0, start=None):
         final = let_in(final, best, problem, options)
         space = make_space(final, problem.constraints, extended=options.extended)
     return SearchResult(
-        best, float(log_score), space, np.array(history, dtype=EXPANSION_FIELDS)
-    )
+        best, float(log_score), space, np.array(history, dtype=EXPANSION_FIELDS),
+        cut_short,
+    )  # fmt: skip
 
 
-def search_structure(problem, permitted, options, entropy, n_restarts, n_jobs):
+def search_structure(
+    problem, permitted, options, entropy, n_restarts, n_jobs, stop=None
+):
     """Search from several starts, and then where their best DAGs meet.
 
     The restarts are quick; what they found comes into one space, on which the last
@@ -599,10 +609,11 @@ def search_structure(problem, permitted, options, entropy, n_restarts, n_jobs):
     if options.extended:
         permitted = add_selected_parents(permitted, problem, options.soft_limit)
     if n_restarts == 1:
-        return iterate_space(problem, permitted, options, entropy)
+        return iterate_space(problem, permitted, options, entropy, stop=stop)
     quick = replace(options, thorough=False)
     jobs = [
-        (problem, permitted, quick, entropy, restart) for restart in range(n_restarts)
+        (problem, permitted, quick, entropy, restart, None, stop)
+        for restart in range(n_restarts)
     ]
     results = run_parallel(iterate_space, jobs, n_jobs)
     results.sort(key=lambda result: -result.log_score)
@@ -614,5 +625,5 @@ def search_structure(problem, permitted, options, entropy, n_restarts, n_jobs):
             options.max_parents, problem.constraints.forbidden,
         )  # fmt: skip
     return iterate_space(
-        problem, permitted, options, entropy, n_restarts, best.adjacency
+        problem, permitted, options, entropy, n_restarts, best.adjacency, stop
     )

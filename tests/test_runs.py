@@ -22,6 +22,7 @@ from skbidag import (
 )
 from skbidag._chains import ChainRun, Schedule, Stop
 from skbidag.datasets import make_gaussian_network
+from skbidag.graphs import is_dag
 
 # Chains are short here, or stopped, and where they agree is not the question.
 pytestmark = pytest.mark.filterwarnings("ignore:The chains disagree")
@@ -127,6 +128,8 @@ def test_a_fit_that_ran_out_of_time_goes_on(data, clock, estimator, looks, n_job
         assert_same_draws(one, whole)
 
 
+# one round of a search over so few variables finds what the whole search does
+@pytest.mark.filterwarnings("ignore:max_time=0 seconds are up. the search")
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_no_time_for_a_single_draw(data, clock, estimator, tmp_path):
     whole = make(estimator).fit(data)
@@ -145,6 +148,34 @@ def test_no_time_for_a_single_draw(data, clock, estimator, tmp_path):
         # the makeshift draws are gone, and left no trace
         one.set_params(max_time=None).fit(data)
         assert_same_draws(one, whole)
+
+
+@pytest.mark.parametrize("n_restarts", [1, 2])
+def test_max_time_ends_the_search(n_restarts):
+    X = make_gaussian_network(100, 30, random_state=1).data
+    settings = {"n_draws": 0, "random_state": 0, "n_restarts": n_restarts}
+    whole = IterativeSearchStructure(**settings).fit(X)
+    model = IterativeSearchStructure(max_time=0, **settings)
+    with pytest.warns(ConvergenceWarning, match=r"max_time=0 .* search .* ended early"):
+        model.fit(X)
+    assert model.n_expansions_ == 0 < whole.n_expansions_
+    assert is_dag(model.adjacency_)
+    assert model.log_score_ <= whole.log_score_
+    # a time that suffices changes nothing
+    model.set_params(max_time=1000).fit(X)
+    assert_array_equal(model.adjacency_, whole.adjacency_)
+
+
+def test_max_time_ends_the_search_of_a_sampler():
+    X = make_gaussian_network(100, 30, random_state=1).data
+    model = OrderMCMCStructure(max_time=0, n_draws=5, random_state=0)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X)
+    search, draws = (str(warning.message) for warning in caught)
+    assert "max_time=0" in search
+    assert "search" in search
+    assert "none of 5 draws" in draws
+    assert len(model.dag_samples_) == model.n_chains
 
 
 def test_time_that_is_not_up_changes_nothing(data):
