@@ -11,12 +11,14 @@ from importlib.metadata import version as _version
 from skbidag._iterative import IterativeSearchStructure
 from skbidag._order import OrderMCMCStructure
 from skbidag._partition import PartitionMCMCStructure
+from skbidag._selection import MarkovBlanketSelector
 from skbidag._skeleton import PCSkeleton
 
 __version__ = _version("skbidag")
 
 __all__ = [
     "IterativeSearchStructure",
+    "MarkovBlanketSelector",
     "OrderMCMCStructure",
     "PCSkeleton",
     "PartitionMCMCStructure",

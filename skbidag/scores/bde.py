@@ -181,6 +181,30 @@ class BDe(DiscreteScore):
             - np.logaddexp(log_n_c, log_prior)[configuration[seen:]]
         )
 
+    def posterior_counts(self, node, parents):
+        """Parameters of the posterior Dirichlet distributions of a child.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_configurations, n_levels)
+            Observed counts plus pseudo-counts: a row for each configuration of the
+            parents, of which the last parent's level changes fastest, and a column for
+            each level of the child.
+        """
+        parents = np.asarray(parents, dtype=np.intp)
+        shape = tuple(self.n_levels_[[*parents, node]])
+        cell = np.ravel_multi_index(tuple(self.codes_.T[[*parents, node]]), shape)
+        size = np.prod(shape)
+        counts = np.bincount(cell, weights=self.counts_, minlength=size)
+        return counts.reshape(-1, shape[-1]) + self.equivalent_sample_size / size
+
     def fill_table(self, node, candidates, outsiders, base_column, out):
         """Write the score of every subset of `candidates` into a table, compiled.
 

@@ -218,6 +218,35 @@ class BGe(BaseScore):
         )
         return coefficients, variance / (self._posterior_df - 1)
 
+    def sample_regression(self, node, parents, n_draws=1, random_state=None):
+        """Draw the coefficients of `node` on its parents from their posterior.
+
+        Given the parents, the residual variance has a scaled inverse chi-square
+        distribution and, given that, the coefficients are normal.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+        n_draws : int, default=1
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            Source of the draws.
+
+        Returns
+        -------
+        coefficients : ndarray of shape (n_draws, n_parents)
+            Their mean is what :meth:`regression` gives.
+        """
+        rng = check_random_state(random_state)
+        parents = np.asarray(parents, dtype=np.intp)
+        mean, variance, whiten = self._regress(node, parents)
+        chi_square = rng.chisquare(self._posterior_df + 1 + len(parents), n_draws)
+        deviation = rng.standard_normal((n_draws, len(parents))) @ whiten
+        return mean + np.sqrt(variance / chi_square)[:, None] * deviation
+
     def log_predictive(self, X, node, parents, *, plug_in=False):
         """Row-wise log predictive density of column `node` given its parents.
 
