@@ -8,6 +8,7 @@ them, and the space is corrected iteratively.
 
 from importlib.metadata import version as _version
 
+from skbidag._causal import CausalEffects, causal_effects
 from skbidag._iterative import IterativeSearchStructure
 from skbidag._order import OrderMCMCStructure
 from skbidag._partition import PartitionMCMCStructure
@@ -17,10 +18,12 @@ from skbidag._skeleton import PCSkeleton
 __version__ = _version("skbidag")
 
 __all__ = [
+    "CausalEffects",
     "IterativeSearchStructure",
     "MarkovBlanketSelector",
     "OrderMCMCStructure",
     "PCSkeleton",
     "PartitionMCMCStructure",
     "__version__",
+    "causal_effects",
 ]

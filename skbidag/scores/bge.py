@@ -218,34 +218,42 @@ class BGe(BaseScore):
         )
         return coefficients, variance / (self._posterior_df - 1)
 
-    def sample_regression(self, node, parents, n_draws=1, random_state=None):
-        """Draw the coefficients of `node` on its parents from their posterior.
+    def coefficient_posterior(self, nodes, parents):
+        """Posterior of regression coefficients, of several families at once.
 
-        Given the parents, the residual variance has a scaled inverse chi-square
-        distribution and, given that, the coefficients are normal.
+        Given its parents, a child's residual variance has a scaled inverse chi-square
+        distribution and, given that, its coefficients are normal: together they have
+        a multivariate t distribution. With z a vector of standard normal variables and
+        c an independent chi-square variable, the coefficients are ``location + z @
+        root / sqrt(c)``.
 
         Parameters
         ----------
-        node : int
-            The child.
-        parents : sequence of int
-            Its parents.
-        n_draws : int, default=1
-            Number of draws.
-        random_state : int, RandomState instance or None, default=None
-            Source of the draws.
+        nodes : array-like of int of shape (n_families,)
+            The children.
+        parents : array-like of int of shape (n_families, n_parents)
+            Their parents, equally many for each.
 
         Returns
         -------
-        coefficients : ndarray of shape (n_draws, n_parents)
-            Their mean is what :meth:`regression` gives.
+        location : ndarray of shape (n_families, n_parents)
+            The mean, which is what :meth:`regression` gives.
+        root : ndarray of shape (n_families, n_parents, n_parents)
+            See above.
+        df : float
+            The degrees of freedom of c.
         """
-        rng = check_random_state(random_state)
+        nodes = np.asarray(nodes, dtype=np.intp)
         parents = np.asarray(parents, dtype=np.intp)
-        mean, variance, whiten = self._regress(node, parents)
-        chi_square = rng.chisquare(self._posterior_df + 1 + len(parents), n_draws)
-        deviation = rng.standard_normal((n_draws, len(parents))) @ whiten
-        return mean + np.sqrt(variance / chi_square)[:, None] * deviation
+        T = self.scatter_
+        factor = np.linalg.cholesky(T[parents[:, :, None], parents[:, None, :]])
+        whiten = np.linalg.inv(factor)
+        explained = np.einsum("fij,fj->fi", whiten, T[parents, nodes[:, None]])
+        variance = T[nodes, nodes] - np.einsum("fi,fi->f", explained, explained)
+        variance = np.maximum(variance, self._floor[nodes])
+        location = np.einsum("fi,fij->fj", explained, whiten)
+        root = np.sqrt(variance)[:, None, None] * whiten
+        return location, root, self._posterior_df + 1 + parents.shape[1]
 
     def log_predictive(self, X, node, parents, *, plug_in=False):
         """Row-wise log predictive density of column `node` given its parents.
