@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
@@ -26,7 +27,7 @@ CONFOUNDER = [(0, 1), (0, 2), (1, 2)]
 FORK = [(1, 0), (1, 2)]
 
 
-class Given:
+class Given(BaseEstimator):
     """A structure that is known: each of some DAGs so many times."""
 
     def __init__(self, score, X, dags, names=None):
@@ -70,8 +71,8 @@ def coefficients(score, A):
 def test_mean_of_linear_effects_of_one_dag(edges):
     A = dag_of(edges, 3)
     X = linear_data(np.random.default_rng(0), A)
-    model = Given(BGe(), X, [A])
-    effects = causal_effects(model, draws_per_dag=4000, random_state=0)
+    model = Given(BGe(), X, [A] * 4000)
+    effects = causal_effects(model, random_state=0)
     B = coefficients(model.score_, A)
     expected = np.eye(3) + B + B @ B
     assert_allclose(effects.mean, expected, atol=1e-12)
@@ -99,24 +100,23 @@ def test_confounding_is_adjusted_for():
 
 
 def test_coefficients_have_their_posterior():
-    """A multivariate t: the Gibbs-free check is by the covariance of the draws."""
+    """A multivariate t distribution, checked by its covariance."""
     A = dag_of(COLLIDER, 3)
     X = linear_data(np.random.default_rng(2), A, 12)
     score = BGe().fit(X)
     location, root, df = score.coefficient_posterior([2], [[0, 1]])
     assert_allclose(location[0], score.regression(2, [0, 1])[0])
-    # the integral over the coefficients of the likelihood is the t density of fit
     T = score.scatter_
     residual = T[2, 2] - T[2, :2] @ np.linalg.solve(T[:2, :2], T[:2, 2])
     expected = residual * np.linalg.inv(T[:2, :2]) / (df - 2)
     effects = causal_effects(
-        Given(BGe(), X, [A]), outcomes=[2], draws_per_dag=200_000, random_state=0
+        Given(BGe(), X, [A] * 5000), outcomes=[2], draws_per_dag=10, random_state=0
     )
     drawn = np.cov(effects.draws[:, :2, 0].T)
-    assert_allclose(drawn, expected, atol=0.02 * np.diag(expected).max())
+    assert_allclose(drawn, expected, atol=0.04 * np.diag(expected).max())
     assert_allclose(root[0].T @ root[0] / (df - 2), expected)
-    # location and scale of the predictive t distribution agree with it
-    assert df == score.n_effective_ + score._alpha_w - 3 + 3
+    # N and the prior's degrees of freedom, less one for each variable not involved
+    assert df == 12 + (3 + 1 + 1)
 
 
 def test_effects_are_averaged_over_dags():
@@ -189,9 +189,9 @@ def test_mean_of_categorical_effects_by_enumeration(seed):
     rng = np.random.default_rng(seed)
     X = codes(rng)
     (A,) = random_dags(rng, 4, 1, density=0.7)
-    model = Given(BDe(), X, [A])
+    model = Given(BDe(), X, [A] * 2000)
     score = model.score_
-    effects = causal_effects(model, draws_per_dag=2000, random_state=0)
+    effects = causal_effects(model, random_state=0)
     tables = []
     for j in range(4):
         counts = score.posterior_counts(j, np.flatnonzero(A[:, j]))
