@@ -6,6 +6,7 @@ from skbidag import (
     MarkovBlanketSelector,
     OrderMCMCStructure,
     PartitionMCMCStructure,
+    PCSkeleton,
 )
 
 QUICK = {"n_iter": 500, "n_draws": 20, "n_chains": 2}
@@ -21,6 +22,7 @@ ESTIMATORS = [
     # of the checks' random columns none need be in a blanket; a selector of none warns
     MarkovBlanketSelector(SEEDED, threshold=0.0),
     MarkovBlanketSelector(SEEDED, target=0, threshold=0.0),
+    PCSkeleton(),
 ]
 
 
