@@ -4,7 +4,7 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 
 from skbidag._sklearn import Interval, StrOptions
 from skbidag.scores._discrete import DiscreteScore, _configurations
@@ -222,5 +222,8 @@ class BDe(DiscreteScore):
 def _log_rising(log_a, counts):
     """Give lnΓ(a + count) − lnΓ(a) for positive counts, however small a is."""
     a = np.exp(log_a)
+    if a > 1e6:
+        # the difference of two large numbers; betaln has a series for it
+        return gammaln(counts) - betaln(a, counts)
     # lnΓ(a) = lnΓ(1 + a) − ln a holds when a itself is rounded to zero.
     return gammaln(counts + a) - gammaln(1 + a) + log_a

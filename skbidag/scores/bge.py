@@ -30,6 +30,10 @@ from skbidag.scores.base import BaseScore
 # ln v, and N / 2 times that into a score: this keeps it to thousandths of a nat.
 RESIDUAL_SHARE_PER_ROW = 1e-13
 
+# The score is a difference of values of lnΓ at alpha_w and more, which rounding leaves
+# right to about alpha_w ln(alpha_w) 1e-16: thousandths of a nat.
+LARGEST_ALPHA_W = 1e12
+
 
 class BGe(BaseScore):
     """Bayesian Gaussian equivalent score for continuous data.
@@ -104,6 +108,12 @@ class BGe(BaseScore):
             raise ValueError(
                 f"alpha_w must be greater than n_features + 1 = {n + 1}, "
                 f"got {self._alpha_w}."
+            )
+        if self._alpha_w > LARGEST_ALPHA_W:
+            raise ValueError(
+                f"alpha_w must be at most {LARGEST_ALPHA_W:g}, got {self._alpha_w}: "
+                "with larger ones the data are lost in rounding. It is n_features + "
+                "alpha_mu + 1 by default."
             )
         self._prior_scale = alpha_mu * (self._alpha_w - n - 1) / (alpha_mu + 1)
 
