@@ -39,8 +39,8 @@ fuzz = settings(
 TINY = {"n_iter": 20, "n_draws": 4, "n_chains": 2}
 STRUCTURES = [OrderMCMCStructure, PartitionMCMCStructure, IterativeSearchStructure]
 
-# what may be refused, and must then say why
-REFUSALS = (ValueError, TypeError)
+# how something may be refused, and must then say why; memory_limit is a MemoryError
+REFUSALS = (ValueError, TypeError, MemoryError)
 
 
 def attempt(function, *args, **kwargs):
@@ -356,5 +356,5 @@ def test_metrics(A, B, kind):
     if roc is not None:
         assert np.isfinite(roc[0]).all()
     precision = attempt(metrics.edge_average_precision, A, B, kind)
-    if precision is not None and np.any(np.triu(A, 1) | np.tril(A, -1)):
+    if precision is not None and np.any(np.asarray(A)):
         assert 0 <= precision <= 1
