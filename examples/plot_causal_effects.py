@@ -57,8 +57,7 @@ for k, (ax, name) in enumerate(zip(axes, names[:3], strict=True)):
     ax.axvline(slope, color="tab:orange", linestyle="--", label="slope of regression")
     ax.set(title=f"do({name})", xlabel="effect on pressure")
 axes[0].set_ylabel("posterior density")
-axes[0].legend(loc="upper left")
-axes[0].margins(y=0.35)
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
 plt.show()
 
 # %%

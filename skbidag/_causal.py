@@ -464,7 +464,11 @@ def _summed_effects(score, samples, families, tables, settings, columns, rng):
     ):
         sign = (states[i] == level).astype(float) - (states[i] == reference)
         effect[:] = others[:, i] @ (sign[:, None] * is_outcome)
-    return effects
+    # without a path there is no effect, not one of some 1e-17
+    dags = samples[:]
+    reach = _sums_over_paths(dags.astype(float), _orders(dags)) > 0
+    causes, targets = [i for i, *_ in settings], [j for j, _ in columns]
+    return np.where(reach[:, causes][:, :, targets], effects, 0.0)
 
 
 def _simulated_effects(score, samples, families, tables, settings, columns, rng):

@@ -174,10 +174,11 @@ def split_rhat(draws):
     half = draws.shape[1] // 2
     if half < 2:
         return float("nan")
+    draws = draws / max(1.0, np.abs(draws).max())
     halves = np.concatenate([draws[:, :half], draws[:, -half:]])
     between = half * halves.mean(axis=1).var(ddof=1)
     within = halves.var(axis=1, ddof=1).mean()
-    if between <= 1e-20 * max(1.0, np.abs(draws).max()) ** 2:
+    if between <= 1e-20:
         return 1.0
     with np.errstate(divide="ignore"):
         return float(np.sqrt((half - 1) / half + between / within / half))

@@ -244,6 +244,7 @@ def test_simulation_agrees_with_summing(monkeypatch):
     exact = _causal._summed_effects(*arguments, None)
     simulated = _causal._simulated_effects(*arguments, np.random.RandomState(0))
     error = simulated - exact
+    assert_array_equal(simulated == 0, exact == 0)
     assert np.abs(error).max() < 0.08
     assert error.std() < 0.01
     # unbiased: four standard errors of the mean over 200 DAGs
