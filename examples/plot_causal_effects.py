@@ -31,8 +31,8 @@ noise = np.random.default_rng(0).normal(size=(500, 4))
 data = pd.DataFrame(noise @ total, columns=names)
 
 # %%
-# These four variables are all linked, so that data alone cannot direct a single edge. What
-# we know can: nothing changes one's age, and blood pressure comes last.
+# These four variables are all linked, so that data alone cannot direct a single edge.
+# What we know can: nothing changes one's age, and blood pressure comes last.
 
 model = PartitionMCMCStructure(
     tiers=[["age"], ["exercise", "weight"], ["pressure"]], random_state=0
@@ -46,8 +46,8 @@ for k, name in enumerate(names[:3]):
 
 # %%
 # The slope of a regression on one variable alone is no effect: it counts what common
-# causes do. Whether exercise acts on weight or weight on exercise stays open, and so the
-# effects of both have two peaks: one with the path through the other, one without.
+# causes do. Whether exercise acts on weight or weight on exercise stays open, and so
+# the effects of both have two peaks: one with the path through the other, one without.
 
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained", sharey=True)
 for k, (ax, name) in enumerate(zip(axes, names[:3], strict=True)):
@@ -63,8 +63,8 @@ plt.show()
 # %%
 # Categorical data
 # ----------------
-# In the asia data the effect is a difference of probabilities: how much more probable is
-# "yes" if a variable is set to "yes" instead of "no"?
+# In the asia data the effect is a difference of probabilities: how much more probable
+# is "yes" if a variable is set to "yes" instead of "no"?
 
 asia = load_asia(as_frame=True)
 clinic = PartitionMCMCStructure(random_state=0).fit(asia.data)
@@ -79,8 +79,8 @@ for k in np.argsort(-effects.mean[:, on_dysp]):
               f"{effects.probability_nonzero[k, on_dysp]:.2f}")  # fmt: skip
 
 # %%
-# All pairs. Effects of rare conditions are uncertain, and where the direction of an edge is
-# open, the mean is that of an effect and of none.
+# All pairs. Effects of rare conditions are uncertain, and where the direction of an edge
+# is open, the mean is that of an effect and of none.
 
 fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 image = ax.imshow(effects.mean, cmap="RdBu_r", vmin=-1, vmax=1)

@@ -3,7 +3,7 @@
 Choosing the prior by held-out prediction
 =========================================
 
-How strong should the prior be, and how many parents may a node have? A structure learner
+How strong should the prior be, and how much must an edge be worth? A structure learner
 has a predictive density, so scikit-learn's searches can tell: they choose what predicts
 rows best that were not learned from.
 """
@@ -31,8 +31,8 @@ train, test = network.data[:40], network.data[40:]
 # The search
 # ----------
 # The estimator sits at the end of a pipeline that standardizes the columns: BGe's prior
-# has one scale for all of them. ``score__alpha_mu`` is a parameter of the score, which is
-# a parameter of the estimator. The score of a candidate is the mean log density of
+# has one scale for all of them. ``score__alpha_mu`` is a parameter of the score, which
+# is a parameter of the estimator. The score of a candidate is the mean log density of
 # held-out rows, averaged over the sampled DAGs.
 
 structure = OrderMCMCStructure(
@@ -60,9 +60,9 @@ print(f"default settings:  {default.score(test):.3f} nats per row")
 print(f"chosen settings:   {search.score(test):.3f} nats per row")
 
 # %%
-# With a penalty of a million there are no edges, and the columns are predicted as if they
-# were independent. Bars are standard errors over the folds; the folds are the same for all
-# settings, so that differences are more certain than the bars say.
+# With a penalty of a million there are no edges, and the columns are predicted as if
+# they were independent. Bars are standard errors over the folds; the folds are the same
+# for all settings, so that differences are more certain than the bars say.
 
 results = search.cv_results_
 fig, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")

@@ -512,9 +512,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         nodes = [resolve_index(column, n, names, "columns") for column in columns]
         return {
             node if names is None else str(names[node]): (
-                _predictive.predict_probabilities(
-                    self.score_, self._draws(), X, node
-                )
+                _predictive.predict_probabilities(self.score_, self._draws(), X, node)
             )
             for node in nodes
         }

@@ -291,7 +291,9 @@ def test_names_and_fitted_estimators():
     assert effects.draws.shape == (2000, 1, 2)
     assert effects.interventions == ["rain"]
     assert effects.outcomes == ["wet", "season"]
-    assert repr(effects) == "CausalEffects(n_draws=2000, n_interventions=1, n_outcomes=2)"
+    assert (
+        repr(effects) == "CausalEffects(n_draws=2000, n_interventions=1, n_outcomes=2)"
+    )
     again = causal_effects(model, [1], outcomes=[2, 0], random_state=0)
     assert_array_equal(
         again.draws, causal_effects(model, [1], outcomes=[2, 0], random_state=0).draws

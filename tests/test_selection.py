@@ -74,9 +74,7 @@ def test_target_among_the_columns(X):
     assert selector.blanket_probabilities_[0] == 0.0
     assert selector.n_features_in_ == 5
     by_index = MarkovBlanketSelector(structure(), target=0).fit(X)
-    assert_array_equal(
-        by_index.blanket_probabilities_, selector.blanket_probabilities_
-    )
+    assert_array_equal(by_index.blanket_probabilities_, selector.blanket_probabilities_)
     assert_array_equal(by_index.transform(X), X[:, [1, 2]])
     selected = selector.set_output(transform="pandas").transform(frame)
     pd.testing.assert_frame_equal(selected, frame[["b", "c"]])
@@ -126,7 +124,7 @@ def test_constraints_can_name_y(X):
     selector.fit(frame, named.rename("a"))
     assert selector.estimator_.feature_names_in_.tolist() == [*"abde", "y"]
     selector.fit(frame.rename(columns={"e": "y"}), named.rename("a"))
-    assert selector.estimator_.feature_names_in_.tolist() == [*"abd", "y", "y_"]
+    assert selector.estimator_.feature_names_in_.tolist() == ["a", "b", "d", "y", "y_"]
 
 
 @pytest.mark.parametrize("labels", [[0, 1], [False, True], ["no", "yes"]])
@@ -135,9 +133,7 @@ def test_two_classes_are_zeros_and_ones(X, labels):
     selector = MarkovBlanketSelector(structure()).fit(X, y)
     assert_array_equal(selector.get_support(indices=True), [0, 4])
     expected = MarkovBlanketSelector(structure()).fit(X, (y == labels[1]).astype(float))
-    assert_array_equal(
-        selector.blanket_probabilities_, expected.blanket_probabilities_
-    )
+    assert_array_equal(selector.blanket_probabilities_, expected.blanket_probabilities_)
 
 
 def test_more_classes_are_indicators(X):
@@ -213,10 +209,10 @@ def test_the_structure_may_be_a_pipeline(X):
 def test_a_fitted_structure_serves_several_targets(X):
     frame = pd.DataFrame(X, columns=NAMES)
     fitted = structure().fit(frame)
-    for target, blanket in {"a": "bc", "c": "abd", "d": "c"}.items():
+    for target, blanket in {"a": "bc", "c": ["a", "b", "d"], "d": "c"}.items():
         selector = MarkovBlanketSelector(FrozenEstimator(fitted), target=target)
         selector.fit(frame)
-        assert "".join(selector.get_feature_names_out()) == blanket
+        assert [*selector.get_feature_names_out()] == [*blanket]
         assert selector.estimator_.dag_samples_ is fitted.dag_samples_
     with pytest.raises(ValueError, match="feature names"):
         selector.fit(frame.rename(columns={"a": "z"}))
