@@ -79,8 +79,8 @@ for k in np.argsort(-effects.mean[:, on_dysp]):
               f"{effects.probability_nonzero[k, on_dysp]:.2f}")  # fmt: skip
 
 # %%
-# All pairs. Effects of rare conditions are uncertain, and where the direction of an edge
-# is open, the mean is that of an effect and of none.
+# All pairs. Effects of rare conditions are uncertain, and where the direction of an
+# edge is open, the mean is that of an effect and of none.
 
 fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 image = ax.imshow(effects.mean, cmap="RdBu_r", vmin=-1, vmax=1)

@@ -2,8 +2,8 @@
 
 An intervention do(x) cuts the edges into x and sets it; what that does to the other
 variables depends on the DAG and on its parameters. Both are uncertain: for every
-sampled DAG the parameters are drawn from their exact posterior given the DAG, and each draw of
-DAG and parameters gives one effect.
+sampled DAG the parameters are drawn from their exact posterior given the DAG, and each
+draw of DAG and parameters gives one effect.
 
 Two facts keep this fast. Nodes' parameters are independent given the DAG, so the draws
 for a family (a node with its parents) are made at once for all DAGs that share it. And
