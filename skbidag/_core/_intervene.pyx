@@ -1,8 +1,9 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
 """Rows of a categorical network under interventions.
 
-A world is the network with one variable set to a level; the last world has none set. All
-worlds use the same uniform numbers, so that a world differs from the last one only
+A world is the network with one variable set to a level; the last world has none set.
+All worlds use the same uniform numbers, so that a world differs from the last one only
 downstream of its variable, and only there it is simulated.
 """
 
