@@ -421,6 +421,7 @@ class _Counts:
     def mean(self, node, parents):
         """Expected probabilities, of shape (1, n_configurations, n_levels)."""
         counts = self(node, parents)
+        counts = counts / counts.max(axis=1, keepdims=True)  # whose sum is finite
         return (counts / counts.sum(axis=1, keepdims=True))[None]
 
     def draw(self, node, parents, n_draws, rng):

@@ -86,17 +86,17 @@ def degenerate(draw):
         what = draw(
             st.sampled_from(["as it is", "constant", "equal", "sum", "scale", "shift"])
         )
-        if what == "constant":
-            X[:, column] = draw(EXTREME)
-        elif what == "equal":
-            X[:, column] = X[:, 0]
-        elif what == "sum":
-            X[:, column] = X.sum(axis=1)
-        elif what == "scale":
-            with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if what == "constant":
+                X[:, column] = draw(EXTREME)
+            elif what == "equal":
+                X[:, column] = X[:, 0]
+            elif what == "sum":
+                X[:, column] = X.sum(axis=1)
+            elif what == "scale":
                 X[:, column] *= draw(EXTREME)
-        elif what == "shift":
-            X[:, column] += draw(EXTREME)
+            elif what == "shift":
+                X[:, column] += draw(EXTREME)
     return X
 
 

@@ -203,7 +203,9 @@ class BDe(DiscreteScore):
         cell = np.ravel_multi_index(tuple(self.codes_.T[[*parents, node]]), shape)
         size = np.prod(shape)
         counts = np.bincount(cell, weights=self.counts_, minlength=size)
-        return counts.reshape(-1, shape[-1]) + self.equivalent_sample_size / size
+        # not rounded to zero, which would leave unseen configurations without a share
+        prior = max(self.equivalent_sample_size / size, np.finfo(float).tiny)
+        return counts.reshape(-1, shape[-1]) + prior
 
     def fill_table(self, node, candidates, outsiders, base_column, out):
         """Write the score of every subset of `candidates` into a table, compiled.
