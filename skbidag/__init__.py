@@ -11,10 +11,13 @@ from importlib import import_module as _import_module
 # Where the public names live. They are imported when first asked for: scikit-learn
 # takes a second or more, which ``skbidag --help`` should not.
 _HOMES = {
+    "CausalEffects": "_causal",
     "IterativeSearchStructure": "_iterative",
+    "MarkovBlanketSelector": "_selection",
     "OrderMCMCStructure": "_order",
     "PCSkeleton": "_skeleton",
     "PartitionMCMCStructure": "_partition",
+    "causal_effects": "_causal",
 }
 _SUBMODULES = {
     "datasets",
@@ -26,11 +29,14 @@ _SUBMODULES = {
 }
 
 __all__ = [
+    "CausalEffects",
     "IterativeSearchStructure",
+    "MarkovBlanketSelector",
     "OrderMCMCStructure",
     "PCSkeleton",
     "PartitionMCMCStructure",
     "__version__",
+    "causal_effects",
 ]
 
 

@@ -28,6 +28,7 @@ from skbidag._chains import (
     make_schedule,
     run_chains,
 )
+from skbidag._frames import empty_like, to_frame
 from skbidag._observer import ChainObserver
 from skbidag._posterior import DAGSamples, graph_counts, split_rhat_of_counts
 from skbidag._search_space import (
@@ -36,6 +37,7 @@ from skbidag._search_space import (
     make_space,
     permitted_edges,
     resolve_constraints,
+    resolve_index,
     trim_space,
 )
 from skbidag._skeleton import PCSkeleton
@@ -241,6 +243,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
     def _pose(self, X, sample_weight):
         """Fit the score and resolve the constraints; all input errors arise here."""
         _check_feature_names(self, X, reset=True)
+        self._template = empty_like(X)
         X, sample_weight = self._complete_rows(X, sample_weight)
         score = vars(self)["score"]
         if isinstance(score, str):
@@ -517,7 +520,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             Log density, or log probability of discrete rows.
         """
         X = self._check_new(X)
-        return _predictive.log_density(self.score_, self.dag_samples_, X)
+        return _predictive.log_density(self.score_, self._draws(), X)
 
     @ParameterAndMethod
     def score(self, X, y=None):
@@ -550,11 +553,46 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
         Returns
         -------
-        prediction : ndarray of shape (n_samples, n_features)
-            Expectations, or the most probable categories of discrete data.
+        prediction : {ndarray, dataframe} of shape (n_samples, n_features)
+            Expectations, or the most probable categories of discrete data. A frame,
+            with the same columns, if `X` is one.
         """
         X = self._check_new(X)
-        return _predictive.predict(self.score_, self.dag_samples_, X)
+        rows = _predictive.predict(self.score_, self._draws(), X)
+        return self._like(empty_like(X), rows, getattr(X, "index", None))
+
+    def predict_probabilities(self, X, columns=None):
+        """Probabilities of every category given the row's other cells.
+
+        Averaged over the sampled DAGs, for discrete data. A missing cell (NaN, None)
+        is predicted like the others and summed over.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+        columns : sequence of str or int, default=None
+            The variables to predict. None is all of them.
+
+        Returns
+        -------
+        probabilities : dict
+            For each variable, by its name if fit saw names and by its index if not,
+            an array of shape (n_samples, n_levels). Its columns are the categories in
+            the order of ``score_.categories_``.
+        """
+        X = self._check_new(X)
+        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        if isinstance(columns, str):
+            raise ValueError(f"columns must be a list of columns, got {columns!r}.")
+        columns = range(n) if columns is None else columns
+        nodes = [resolve_index(column, n, names, "columns") for column in columns]
+        return {
+            node if names is None else str(names[node]): (
+                _predictive.predict_probabilities(self.score_, self._draws(), X, node)
+            )
+            for node in nodes
+        }
 
     def sample(self, n_samples=1, random_state=None):
         """Draw new rows from the posterior predictive distribution.
@@ -568,13 +606,23 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
         Returns
         -------
-        X : ndarray of shape (n_samples, n_features)
-            The rows.
+        X : {ndarray, dataframe} of shape (n_samples, n_features)
+            The rows; a frame if fit was given one.
         """
         check_is_fitted(self)
-        return _predictive.sample(
-            self.score_, self.dag_samples_, n_samples, random_state
+        if not isinstance(n_samples, Integral) or n_samples < 1:
+            raise ValueError(f"n_samples must be a positive integer, got {n_samples}.")
+        rows = _predictive.sample(
+            self.score_, self._draws(), int(n_samples), random_state
         )
+        return self._like(self._template, rows)
+
+    def _like(self, template, rows, index=None):
+        """Make rows a frame, if that is what the data were."""
+        if template is None:
+            return rows
+        labels = hasattr(self.score_, "categories_")
+        return to_frame(rows, template, labels=labels, index=index)
 
     def edge_probabilities(self, kind="dag"):
         """Posterior probabilities of edges.
@@ -595,7 +643,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             raise ValueError(
                 f"kind must be 'dag', 'cpdag' or 'skeleton', got {kind!r}."
             )
-        counts, _ = graph_counts(self.dag_samples_, kind)
+        counts, _ = graph_counts(self._draws(), kind)
         return counts.sum(axis=(0, 1)) / len(self.dag_samples_)
 
     def consensus_graph(self, threshold=0.5, kind="cpdag"):
@@ -631,6 +679,15 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             probability = float(self.adjacency_probabilities_[i, j])
             graph.edges[nodes[i], nodes[j]]["probability"] = probability
         return graph
+
+    def _draws(self):
+        """The sampled DAGs, of which there must be some."""
+        if not len(self.dag_samples_):
+            raise ValueError(
+                "There are no sampled DAGs: a callback stopped fit before the first "
+                "draw. adjacency_ is the best DAG seen until then."
+            )
+        return self.dag_samples_
 
     def _check_new(self, X):
         check_is_fitted(self)

@@ -296,7 +296,7 @@ def run_chains(
         Number of workers.
     """
     stop = Stop() if stop is None else stop
-    n_groups = n_workers(n_jobs, len(runs))
+    n_groups = min(n_workers(n_jobs), len(runs))
     groups = [range(k, len(runs), n_groups) for k in range(n_groups)]
     jobs = [
         (

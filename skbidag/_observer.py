@@ -32,6 +32,7 @@ class ChainObserver:
         self.last_line = self.started
         self.contexts = []
         self.reported = [0] * estimator.n_chains
+        self.steps = [0] * estimator.n_chains
         self.verbose = int(estimator.verbose)
 
     def open_chains(self, root):
@@ -65,16 +66,19 @@ class ChainObserver:
             return stop
 
     def _print(self, chain, done, total):
+        self.steps[chain] = done
         now = time.perf_counter()
         # a line a second, and at the end of each chain; more with more verbosity
         if done < total and now - self.last_line < 1.0 / self.verbose:
             return
         self.last_line = now
-        elapsed = now - self.started
+        # of all chains together, whether they run one after the other or at once
+        speed = sum(self.steps) / max(now - self.started, 1e-9)
+        left = (total * len(self.steps) - sum(self.steps)) / speed
         print(
             f"[{type(self.estimator).__name__}] chain {chain + 1}: "
-            f"{done:,} of {total:,} steps, {done / elapsed:,.0f} steps/s, "
-            f"{elapsed * (total - done) / done:.1f} s left"
+            f"{done:,} of {total:,} steps, all chains {speed:,.0f} steps/s, "
+            f"{left:.1f} s left"
         )
 
     def __reduce__(self):

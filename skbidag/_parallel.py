@@ -5,7 +5,32 @@ from functools import cached_property
 from uuid import uuid4
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from joblib.parallel import get_active_backend
+from joblib.parallel import ThreadingBackend, get_active_backend
+
+
+def n_workers(n_jobs=None):
+    """How many workers to use: one inside a parallel loop, which has the others.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        What the user asks for, as in scikit-learn.
+
+    Returns
+    -------
+    n_workers : int
+        As joblib has it, but 1 in a worker of an outer loop, such as that of
+        ``GridSearchCV(n_jobs=2)``: joblib would let each worker start `n_jobs` threads.
+
+    Examples
+    --------
+    >>> n_workers(2), n_workers()
+    (2, 1)
+    """
+    backend, _ = get_active_backend()
+    if isinstance(backend, ThreadingBackend) and backend.nesting_level:
+        return 1
+    return effective_n_jobs(n_jobs)
 
 
 def run_threads(function, items, n_jobs=None):
@@ -31,7 +56,7 @@ def run_threads(function, items, n_jobs=None):
     >>> run_threads(abs, [-3, 1, -2], n_jobs=2)
     [3, 1, 2]
     """
-    n_threads = min(effective_n_jobs(n_jobs), len(items))
+    n_threads = min(n_workers(n_jobs), len(items))
     if n_threads <= 1:
         return [function(item) for item in items]
     # Blocks, because handing a task to a thread costs more than most items do;
@@ -44,24 +69,6 @@ def run_threads(function, items, n_jobs=None):
     for k, block in enumerate(blocks):
         results[k::n_blocks] = block
     return results
-
-
-def n_workers(n_jobs, n_items):
-    """How many workers of the active backend there is work for.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        As in scikit-learn.
-    n_items : int
-        Number of things to do, at least one.
-
-    Returns
-    -------
-    n_workers : int
-        At least one, at most `n_items`.
-    """
-    return min(effective_n_jobs(n_jobs), n_items)
 
 
 def run_parallel(function, jobs, n_jobs=None):
@@ -85,7 +92,7 @@ def run_parallel(function, jobs, n_jobs=None):
     results : list
         ``function(*job)`` for each job.
     """
-    if len(jobs) < 2 or effective_n_jobs(n_jobs) == 1:
+    if len(jobs) < 2 or n_workers(n_jobs) == 1:
         return [function(*job) for job in jobs]
     first, *others = jobs
     shared = Shared(

@@ -307,6 +307,8 @@ class _FisherZ:
 def _correlation(X, weight):
     """Correlation matrix of weighted rows; a constant column has correlations 0."""
     constant = X.max(axis=0) == X.min(axis=0)
+    # By powers of two, which rounds nothing: a sum of large numbers may overflow.
+    X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1])
     centered = X - np.average(X, axis=0, weights=weight)
     centered[:, constant] = 0.0
     # The largest entry first: the sum of squares must neither over- nor underflow.

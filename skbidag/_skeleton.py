@@ -6,8 +6,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skbidag._pc import pc_skeleton
-from skbidag._sklearn import Interval, StrOptions, _check_feature_names
+from skbidag._sklearn import (
+    Interval,
+    StrOptions,
+    _check_feature_names,
+    _check_n_features,
+    _num_samples,
+)
 from skbidag.scores._categories import is_discrete
+from skbidag.scores._weights import check_weights
 
 
 class PCSkeleton(BaseEstimator):
@@ -44,6 +51,8 @@ class PCSkeleton(BaseEstimator):
         Number of tests for each size of the conditioning set.
     n_features_in_ : int
         Number of variables.
+    feature_names_in_ : ndarray of str
+        Their names, where the data had string column names.
 
     Examples
     --------
@@ -103,7 +112,10 @@ class PCSkeleton(BaseEstimator):
         test = self.test
         if test == "auto":
             test = "gsq" if is_discrete(X) else "fisherz"
-        n_features = np.shape(X)[1]
+        _check_n_features(self, X, reset=True)
+        n_features = self.n_features_in_
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, _num_samples(X))
         alpha = self.alpha
         if alpha == "auto":
             alpha = min(0.4, 20 / n_features)
@@ -119,10 +131,14 @@ class PCSkeleton(BaseEstimator):
             accelerate=self.accelerate,
             orient=self.orient,
         )
-        self.n_features_in_ = n_features
         self.n_tests_ = result.n_tests
         self.search_space_ = result.directed if self.orient else result.skeleton
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        return tags
 
     @staticmethod
     def _without_diagonal(constraints):

@@ -7,6 +7,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_params,
 )
+from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -23,5 +24,6 @@ __all__ = [
     "_check_sample_weight",
     "_fit_context",
     "_num_samples",
+    "_routing_enabled",
     "validate_params",
 ]

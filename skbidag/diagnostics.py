@@ -69,13 +69,14 @@ def _normal_scores(draws):
 
 def _rhat_of_halves(halves):
     length = halves.shape[1]
+    # squares of log scores may overflow
+    halves = halves / np.maximum(1.0, np.abs(halves).max(axis=(0, 1)))
     between = halves.mean(axis=1).var(axis=0, ddof=1)
     within = halves.var(axis=1, ddof=1).mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.sqrt((length - 1) / length + between / within)
     # means of equal numbers differ by rounding
-    same = between <= 1e-20 * np.maximum(1.0, np.abs(halves).max(axis=(0, 1))) ** 2
-    return np.where(same, 1.0, values)
+    return np.where(between <= 1e-20, 1.0, values)
 
 
 @validate_params(

@@ -2,9 +2,16 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skbidag import OrderMCMCStructure, PartitionMCMCStructure
+from skbidag import (
+    MarkovBlanketSelector,
+    OrderMCMCStructure,
+    PartitionMCMCStructure,
+    PCSkeleton,
+)
 
 QUICK = {"n_iter": 500, "n_draws": 20, "n_chains": 2}
+
+SEEDED = OrderMCMCStructure(search_space="pc", random_state=0, **QUICK)
 
 ESTIMATORS = [
     OrderMCMCStructure(search_space="pc", **QUICK),
@@ -12,6 +19,10 @@ ESTIMATORS = [
     OrderMCMCStructure(search_space="pc", extra_parent=False, n_jobs=2, **QUICK),
     PartitionMCMCStructure(search_space="pc", **QUICK),
     PartitionMCMCStructure(search_space="iterative", **QUICK),
+    # of the checks' random columns none need be in a blanket; a selector of none warns
+    MarkovBlanketSelector(SEEDED, threshold=0.0),
+    MarkovBlanketSelector(SEEDED, target=0, threshold=0.0),
+    PCSkeleton(),
 ]
 
 

@@ -34,7 +34,7 @@ class GaussianBIC:
         X = check_continuous(X, name_of)
         weights = check_weights(sample_weight, len(X))
         X, weights = X[weights > 0], weights[weights > 0]
-        for column in np.flatnonzero(np.ptp(X, axis=0) == 0):
+        for column in np.flatnonzero(X.max(axis=0) == X.min(axis=0)):
             raise ValueError(
                 f"Column {name_of(column)} is constant; a constant has no Gaussian "
                 "likelihood. Leave it out."

@@ -27,6 +27,9 @@ def check_weights(sample_weight, n_samples):
         )
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must be finite and not negative.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise ValueError("sample_weight is too large to add up.")
     if not weights.any():
         raise ValueError("sample_weight is zero for every row: there are no data.")
     return weights

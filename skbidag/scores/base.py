@@ -11,6 +11,7 @@ by a compiled routine; it must give the same numbers.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -60,6 +61,8 @@ class BaseScore(ABC, BaseEstimator):
         self : object
             The fitted score.
         """
+        if isinstance(X, Mapping):
+            raise TypeError("X must be an array or a frame, got a mapping.")
         if _num_samples(X) == 0:
             raise ValueError("X has no rows: 0 sample(s) where at least 1 is needed.")
         _check_feature_names(self, X, reset=True)

@@ -4,7 +4,7 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 
 from skbidag._sklearn import Interval, StrOptions
 from skbidag.scores._discrete import DiscreteScore, _configurations
@@ -181,6 +181,32 @@ class BDe(DiscreteScore):
             - np.logaddexp(log_n_c, log_prior)[configuration[seen:]]
         )
 
+    def posterior_counts(self, node, parents):
+        """Parameters of the posterior Dirichlet distributions of a child.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_configurations, n_levels)
+            Observed counts plus pseudo-counts: a row for each configuration of the
+            parents, of which the last parent's level changes fastest, and a column for
+            each level of the child.
+        """
+        parents = np.asarray(parents, dtype=np.intp)
+        shape = tuple(self.n_levels_[[*parents, node]])
+        cell = np.ravel_multi_index(tuple(self.codes_.T[[*parents, node]]), shape)
+        size = np.prod(shape)
+        counts = np.bincount(cell, weights=self.counts_, minlength=size)
+        # not rounded to zero, which would leave unseen configurations without a share
+        prior = max(self.equivalent_sample_size / size, np.finfo(float).tiny)
+        return counts.reshape(-1, shape[-1]) + prior
+
     def fill_table(self, node, candidates, outsiders, base_column, out):
         """Write the score of every subset of `candidates` into a table, compiled.
 
@@ -198,5 +224,8 @@ class BDe(DiscreteScore):
 def _log_rising(log_a, counts):
     """Give lnΓ(a + count) − lnΓ(a) for positive counts, however small a is."""
     a = np.exp(log_a)
+    if a > 1e6:
+        # the difference of two large numbers; betaln has a series for it
+        return gammaln(counts) - betaln(a, counts)
     # lnΓ(a) = lnΓ(1 + a) − ln a holds when a itself is rounded to zero.
     return gammaln(counts + a) - gammaln(1 + a) + log_a

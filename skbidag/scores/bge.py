@@ -30,6 +30,10 @@ from skbidag.scores.base import BaseScore
 # ln v, and N / 2 times that into a score: this keeps it to thousandths of a nat.
 RESIDUAL_SHARE_PER_ROW = 1e-13
 
+# The score is a difference of values of lnΓ at alpha_w and more, which rounding leaves
+# right to about alpha_w ln(alpha_w) 1e-16: thousandths of a nat.
+LARGEST_ALPHA_W = 1e12
+
 
 class BGe(BaseScore):
     """Bayesian Gaussian equivalent score for continuous data.
@@ -104,6 +108,12 @@ class BGe(BaseScore):
             raise ValueError(
                 f"alpha_w must be greater than n_features + 1 = {n + 1}, "
                 f"got {self._alpha_w}."
+            )
+        if self._alpha_w > LARGEST_ALPHA_W:
+            raise ValueError(
+                f"alpha_w must be at most {LARGEST_ALPHA_W:g}, got {self._alpha_w}: "
+                "with larger ones the data are lost in rounding. It is n_features + "
+                "alpha_mu + 1 by default."
             )
         self._prior_scale = alpha_mu * (self._alpha_w - n - 1) / (alpha_mu + 1)
 
@@ -217,6 +227,43 @@ class BGe(BaseScore):
             node, np.asarray(parents, dtype=np.intp)
         )
         return coefficients, variance / (self._posterior_df - 1)
+
+    def coefficient_posterior(self, nodes, parents):
+        """Posterior of regression coefficients, of several families at once.
+
+        Given its parents, a child's residual variance has a scaled inverse chi-square
+        distribution and, given that, its coefficients are normal: together they have
+        a multivariate t distribution. With z a vector of standard normal variables and
+        c an independent chi-square variable, the coefficients are ``location + z @
+        root / sqrt(c)``.
+
+        Parameters
+        ----------
+        nodes : array-like of int of shape (n_families,)
+            The children.
+        parents : array-like of int of shape (n_families, n_parents)
+            Their parents, equally many for each.
+
+        Returns
+        -------
+        location : ndarray of shape (n_families, n_parents)
+            The mean, which is what :meth:`regression` gives.
+        root : ndarray of shape (n_families, n_parents, n_parents)
+            See above.
+        df : float
+            The degrees of freedom of c.
+        """
+        nodes = np.asarray(nodes, dtype=np.intp)
+        parents = np.asarray(parents, dtype=np.intp)
+        T = self.scatter_
+        factor = np.linalg.cholesky(T[parents[:, :, None], parents[:, None, :]])
+        whiten = np.linalg.inv(factor)
+        explained = np.einsum("fij,fj->fi", whiten, T[parents, nodes[:, None]])
+        variance = T[nodes, nodes] - np.einsum("fi,fi->f", explained, explained)
+        variance = np.maximum(variance, self._floor[nodes])
+        location = np.einsum("fi,fij->fj", explained, whiten)
+        root = np.sqrt(variance)[:, None, None] * whiten
+        return location, root, self._posterior_df + 1 + parents.shape[1]
 
     def log_predictive(self, X, node, parents, *, plug_in=False):
         """Row-wise log predictive density of column `node` given its parents.

@@ -1,0 +1,521 @@
+"""Causal effects averaged over sampled DAGs.
+
+An intervention do(x) cuts the edges into x and sets it; what that does to the other
+variables depends on the DAG and on its parameters. Both are uncertain: for every
+sampled DAG the parameters are drawn from their exact posterior given the DAG, and each
+draw of DAG and parameters gives one effect.
+
+Two facts keep this fast. Nodes' parameters are independent given the DAG, so the draws
+for a family (a node with its parents) are made at once for all DAGs that share it. And
+an effect is a sum of products with one factor per node: its expectation given the DAG
+is the effect at the parameters' posterior means, which needs no draws.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.stats import qmc
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skbidag._core import _graphs
+from skbidag._core._intervene import simulate
+from skbidag._search_space import resolve_index
+from skbidag._sklearn import HasMethods, Interval, validate_params
+
+# Joint states of all variables up to which categorical effects are summed exactly.
+MAX_STATES = 1 << 12
+
+# Rows of a simulation.
+N_SIMULATED = 256
+
+# What the arrays of one slice of DAGs may take, in bytes.
+SLICE_BYTES = 1 << 26
+
+# Entries of the largest table of a child's probabilities that is drawn.
+MAX_TABLE = 1 << 20
+
+
+@dataclass(frozen=True)
+class CausalEffects:
+    """Posterior distribution of causal effects.
+
+    Attributes
+    ----------
+    draws : ndarray of shape (n_draws, n_interventions, n_outcomes)
+        ``draws[d, i, j]`` is the effect of intervention i on outcome j in draw d.
+    mean : ndarray of shape (n_interventions, n_outcomes)
+        Posterior mean of the effects.
+    probability_nonzero : ndarray of shape (n_interventions, n_outcomes)
+        Share of sampled DAGs in which a directed path leads from the variable that is
+        intervened on to the outcome.
+    interventions, outcomes : list
+        What the rows and columns are: names, or indices if fit saw no names; of
+        categorical data, pairs of these and a category.
+    """
+
+    draws: np.ndarray
+    mean: np.ndarray
+    probability_nonzero: np.ndarray
+    interventions: list
+    outcomes: list
+
+    def interval(self, level=0.95):
+        """Central credible intervals.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Posterior probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_interventions, n_outcomes)
+            Ends of the intervals. They are quantiles of `draws`, so an effect that is
+            absent from some DAGs can have an end at exactly 0.
+        """
+        if not (isinstance(level, Real) and 0 < level < 1):
+            raise ValueError(f"level must be between 0 and 1, got {level!r}.")
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        lower, upper = np.quantile(self.draws, tails, axis=0)
+        return lower, upper
+
+    def __repr__(self):
+        n_draws, n_interventions, n_outcomes = self.draws.shape
+        return (
+            f"{type(self).__name__}(n_draws={n_draws}, "
+            f"n_interventions={n_interventions}, n_outcomes={n_outcomes})"
+        )
+
+
+@validate_params(
+    {
+        "estimator": [HasMethods("fit")],
+        "interventions": [None, "array-like", dict],
+        "outcomes": [None, "array-like"],
+        "draws_per_dag": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def causal_effects(
+    estimator, interventions=None, *, outcomes=None, draws_per_dag=1, random_state=None
+):
+    """Posterior of the effects of interventions, over DAGs and their parameters.
+
+    Continuous data (BGe): the total effect of x on y, by how much the expectation of y
+    grows when x is set one unit higher. Categorical data (BDe): by how much the
+    probability of each category of y is higher when x is set to a category instead of
+    its first one.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted structure learner.
+    interventions : list or dict, default=None
+        The variables to intervene on, by name or index; None is all of them. For
+        categorical data also ``{variable: (from, to)}``, the two categories to
+        compare; a list compares each category of a variable with the first.
+    outcomes : list, default=None
+        The variables to look at, by name or index; None is all of them.
+    draws_per_dag : int, default=1
+        How often parameters are drawn for each sampled DAG.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+
+    Returns
+    -------
+    effects : CausalEffects
+        With `draws`, `mean`, `probability_nonzero` and the method `interval`. The rows
+        are interventions and the columns outcomes. A categorical variable with r
+        categories has r - 1 columns, one for each category but the first, and as many
+        rows unless a dict says what to compare. A variable's effect on itself is that
+        it is what it was set to.
+
+    Notes
+    -----
+    The effects are causal if the edges are: there are no hidden common causes, and the
+    directions that data cannot tell are averaged over.
+
+    Continuous: with the regression coefficients B of a DAG, the total effects are the
+    entries of (I - B)⁻¹. They are per unit of the data that the estimator was fitted
+    on. Given the DAG the residual variances are scaled inverse chi-square and the
+    coefficients normal; `mean` is exact given the sampled DAGs.
+
+    Categorical: tables of probabilities are drawn from their Dirichlet distributions.
+    If all variables together have up to 4096 joint states, the probabilities under an
+    intervention are summed over these and `mean` is exact given the sampled DAGs.
+    Larger networks are simulated: 256 quasi-random rows for each draw, with the same
+    random numbers for all interventions, and the outcome given its simulated parents by
+    its probability. Each draw is unbiased, with an error well below the spread of the
+    posterior, and `mean` is the mean of the draws.
+
+    Examples
+    --------
+    >>> from skbidag import PartitionMCMCStructure, causal_effects
+    >>> from skbidag.datasets import make_gaussian_network
+    >>> X = make_gaussian_network(300, 6, random_state=0).data
+    >>> model = PartitionMCMCStructure(random_state=0).fit(X)
+    >>> effects = causal_effects(model, interventions=[0, 1], random_state=0)
+    >>> effects.mean.shape
+    (2, 6)
+    >>> lower, upper = effects.interval(0.9)
+    >>> bool((lower <= upper).all())
+    True
+    """
+    check_is_fitted(estimator)
+    samples = getattr(estimator, "dag_samples_", None)
+    if samples is None or not len(samples):
+        raise ValueError(
+            f"estimator must have sampled DAGs in dag_samples_, as a fitted "
+            f"OrderMCMCStructure has; {type(estimator).__name__} has none."
+        )
+    score, n = estimator.score_, samples.n_features
+    names = getattr(estimator, "feature_names_in_", None)
+    compared = interventions if isinstance(interventions, Mapping) else None
+    causes, targets = (
+        [resolve_index(column, n, names, parameter) for column in columns]
+        for columns, parameter in (
+            (range(n) if interventions is None else interventions, "interventions"),
+            (range(n) if outcomes is None else outcomes, "outcomes"),
+        )
+    )
+    if not causes or not targets:
+        raise ValueError("interventions and outcomes must name at least one variable.")
+    rng = check_random_state(random_state)
+    labels = list(range(n)) if names is None else [str(name) for name in names]
+    reach = _share_of_paths(samples)
+    if hasattr(score, "coefficient_posterior"):
+        if compared is not None:
+            raise ValueError(
+                "interventions must be a list of variables for continuous data: "
+                "effects are per unit."
+            )
+        draws, mean = _linear_effects(
+            score, samples, causes, targets, draws_per_dag, rng
+        )
+        return CausalEffects(
+            draws,
+            mean,
+            reach[np.ix_(causes, targets)],
+            [labels[i] for i in causes],
+            [labels[j] for j in targets],
+        )
+    if not hasattr(score, "posterior_counts"):
+        raise TypeError(
+            f"The score {type(score).__name__} has no posterior distribution of "
+            "parameters to draw from: BGe and BDe have."
+        )
+    settings = _settings(score, causes, compared, labels)
+    columns = [(j, k) for j in targets for k in range(1, score.n_levels_[j])]
+    if not settings or not columns:
+        raise ValueError(
+            "interventions and outcomes must have a variable with two categories."
+        )
+    draws, mean = _categorical_effects(
+        score, samples, settings, columns, draws_per_dag, rng
+    )
+    levels = [known.tolist() for known in score.categories_]
+    return CausalEffects(
+        draws,
+        mean,
+        reach[np.ix_([s[0] for s in settings], [c[0] for c in columns])],
+        [(labels[i], levels[i][to]) for i, _, to in settings],
+        [(labels[j], levels[j][k]) for j, k in columns],
+    )
+
+
+def _settings(score, causes, compared, labels):
+    """What is compared: (variable, code of the reference, code of the setting)."""
+    if compared is None:
+        return [(i, 0, k) for i in causes for k in range(1, score.n_levels_[i])]
+    settings = []
+    for i, pair in zip(causes, compared.values(), strict=True):
+        known = score.categories_[i].tolist()
+        pair = list(pair) if isinstance(pair, tuple | list) else [pair]
+        if len(pair) != 2 or any(value not in known for value in pair):
+            raise ValueError(
+                f"interventions must map {labels[i]!r} to two of its categories "
+                f"{known}, got {compared[list(compared)[causes.index(i)]]!r}."
+            )
+        settings.append((i, known.index(pair[0]), known.index(pair[1])))
+    return settings
+
+
+# Paths
+
+
+def _orders(dags):
+    """Topological orders of several DAGs."""
+    dags = np.ascontiguousarray(dags).view(np.uint8)
+    return np.array([_graphs.topological_order(dag) for dag in dags], dtype=np.intp)
+
+
+def _sums_over_paths(weights, orders):
+    """(I - B)⁻¹ for each B of edge weights: products along paths, summed.
+
+    In topological order I - B is triangular, so that entries without a path are
+    exactly 0.
+    """
+    dag = np.arange(len(weights))[:, None, None]
+    rows, columns = orders[:, :, None], orders[:, None, :]
+    result = np.empty_like(weights)
+    result[dag, rows, columns] = np.linalg.inv(
+        np.eye(weights.shape[1]) - weights[dag, rows, columns]
+    )
+    return result
+
+
+def _share_of_paths(samples):
+    """Share of DAGs with a directed path from i to j, 1 from i to i."""
+    counts = np.zeros((samples.n_features, samples.n_features))
+    for part in _parts(len(samples), samples.n_features**2):
+        dags = samples[part]
+        counts += (_sums_over_paths(dags.astype(float), _orders(dags)) > 0).sum(axis=0)
+    return counts / len(samples)
+
+
+def _parts(n_dags, size):
+    """Slices of DAGs such that `size` numbers for each take little memory."""
+    step = max(1, SLICE_BYTES // (8 * max(1, size)))
+    return [slice(start, start + step) for start in range(0, n_dags, step)]
+
+
+def _members(samples):
+    """Yield each family: node, parents, and the DAGs that have it."""
+    parent_sets, membership = samples.families()
+    for node, sets in enumerate(parent_sets):
+        order = np.argsort(membership[node], kind="stable")
+        ends = np.cumsum(np.bincount(membership[node], minlength=len(sets)))
+        for parents, dags in zip(sets, np.split(order, ends[:-1]), strict=True):
+            yield node, parents, dags
+
+
+# Linear Gaussian networks
+
+
+def _linear_effects(score, samples, causes, targets, repeats, rng):
+    """Draws of the total effects, and their mean."""
+    n, n_dags = samples.n_features, len(samples)
+    coefficients = _draw_coefficients(score, samples, repeats, rng)
+    rows, columns = np.ix_(causes, targets)
+    draws = np.empty((n_dags, repeats, len(causes), len(targets)))
+    mean = np.zeros(draws.shape[2:])
+    for part in _parts(n_dags, n * n):
+        dags = samples[part]
+        orders, first = _orders(dags), part.start
+        here = slice(*np.searchsorted(coefficients[0], [first, first + len(dags)]))
+        dag, cell, *values = (array[here] for array in coefficients)
+        for k, value in enumerate(values):
+            weights = np.zeros((len(dags), n * n))
+            weights[dag - first, cell] = value
+            effects = _sums_over_paths(weights.reshape(-1, n, n), orders)
+            effects = effects[:, rows, columns]
+            if k:
+                draws[part, k - 1] = effects
+            else:
+                mean += effects.sum(axis=0)
+    return draws.reshape(-1, *mean.shape), mean / n_dags
+
+
+def _draw_coefficients(score, samples, repeats, rng):
+    """Coefficients of every edge of every DAG, sorted by DAG.
+
+    Returns
+    -------
+    columns : list of ndarray of shape (n_coefficients,)
+        The DAG, the edge's place in a flat (n, n) matrix, the coefficient's mean, and
+        its draws.
+    """
+    n = samples.n_features
+    parent_sets, membership = samples.families()
+    sizes = [np.array([len(parents) for parents in sets]) for sets in parent_sets]
+    size_of = np.stack([s[m] for s, m in zip(sizes, membership, strict=True)])
+    columns = [np.empty((3 + repeats, 0))]
+    for size in np.unique(size_of[size_of > 0]):
+        # all families with this many parents, and the DAGs that have them
+        chosen = [np.flatnonzero(of_node == size) for of_node in sizes]
+        nodes = np.repeat(np.arange(n), [len(c) for c in chosen])
+        parents = np.array(
+            [parent_sets[i][f] for i in range(n) for f in chosen[i]], dtype=np.intp
+        )
+        location, root, df = score.coefficient_posterior(nodes, parents)
+        first = np.cumsum([0, *(len(c) for c in chosen)])
+        child, dag = np.nonzero(size_of == size)
+        family = np.empty(len(dag), dtype=np.intp)
+        for i in range(n):
+            of_node = child == i
+            places = np.searchsorted(chosen[i], membership[i, dag[of_node]])
+            family[of_node] = first[i] + places
+        part = np.empty((3 + repeats, len(dag), size))
+        part[0] = dag[:, None]
+        part[1] = parents[family] * n + child[:, None]
+        part[2] = location[family]
+        for drawn in part[3:]:
+            z = rng.standard_normal((len(dag), size))
+            z /= np.sqrt(rng.chisquare(df, len(dag)))[:, None]
+            drawn[:] = part[2] + np.einsum("di,dij->dj", z, root[family])
+        columns.append(part.reshape(3 + repeats, -1))
+    columns = np.concatenate(columns, axis=1)
+    columns = columns[:, np.argsort(columns[0], kind="stable")]
+    return [*columns[:2].astype(np.intp), *columns[2:]]
+
+
+# Categorical data
+
+
+def _categorical_effects(score, samples, settings, columns, repeats, rng):
+    """Draws of differences of probabilities, and their mean."""
+    counts = _Counts(score)
+    n_states = np.prod(score.n_levels_, dtype=float)
+    exact = n_states <= MAX_STATES
+    size = len(score.n_levels_) * (n_states if exact else 1)
+    effects_of = _summed_effects if exact else _simulated_effects
+    draws = np.empty((len(samples), repeats, len(settings), len(columns)))
+    mean = np.zeros(draws.shape[2:])
+    for part in _parts(len(samples), int(4 * size)):
+        packed = samples.packed.reshape(-1, *samples.packed.shape[2:])[part]
+        few = type(samples)(packed[None])
+        families = list(_members(few))
+        for repeat in range(repeats):
+            tables = [
+                counts.draw(node, parents, len(dags), rng)
+                for node, parents, dags in families
+            ]
+            draws[part, repeat] = effects_of(
+                score, few, families, tables, settings, columns, rng
+            )
+        if exact:
+            tables = [counts.mean(node, parents) for node, parents, _ in families]
+            mean += effects_of(
+                score, few, families, tables, settings, columns, rng
+            ).sum(axis=0)
+    if not exact:
+        mean = draws.sum(axis=(0, 1)) / repeats
+    return draws.reshape(-1, *mean.shape), mean / len(samples)
+
+
+class _Counts:
+    """Dirichlet distributions of families, worked out once each."""
+
+    def __init__(self, score):
+        self.score = score
+        self.known = {}
+
+    def __call__(self, node, parents):
+        key = (node, *parents)
+        if key not in self.known:
+            size = np.prod(self.score.n_levels_[list(key)], dtype=float)
+            if size > MAX_TABLE:
+                raise ValueError(
+                    f"Column {self.score._column_name(node)} has {len(parents)} "
+                    f"parents in a sampled DAG, which takes a table of {size:.0f} "
+                    f"probabilities; more than {MAX_TABLE} are not drawn. Fit with "
+                    "smaller max_parents."
+                )
+            self.known[key] = self.score.posterior_counts(node, parents)
+        return self.known[key]
+
+    def mean(self, node, parents):
+        """Expected probabilities, of shape (1, n_configurations, n_levels)."""
+        counts = self(node, parents)
+        counts = counts / counts.max(axis=1, keepdims=True)  # whose sum is finite
+        return (counts / counts.sum(axis=1, keepdims=True))[None]
+
+    def draw(self, node, parents, n_draws, rng):
+        """Probabilities, of shape (n_draws, n_configurations, n_levels)."""
+        counts = self(node, parents)
+        shape = (n_draws, *counts.shape)
+        # A gamma variable of a small shape a may be rounded to 0, its logarithm by
+        # way of the shape a + 1 is not.
+        log_gamma = np.log(rng.standard_gamma(counts + 1, shape))
+        log_gamma += np.log1p(-rng.random_sample(shape)) / counts
+        log_gamma -= log_gamma.max(axis=2, keepdims=True)
+        np.exp(log_gamma, out=log_gamma)
+        return log_gamma / log_gamma.sum(axis=2, keepdims=True)
+
+
+def _configuration(codes, parents, n_levels):
+    """Number of the parents' configuration; the last parent changes fastest."""
+    configuration = np.zeros(codes.shape[1:], dtype=np.intp)
+    for parent in parents:
+        configuration *= n_levels[parent]
+        configuration += codes[parent]
+    return configuration
+
+
+def _summed_effects(score, samples, families, tables, settings, columns, rng):
+    """Effects in each DAG, by summing over all joint states of the variables."""
+    n_levels = score.n_levels_
+    states = np.indices(n_levels).reshape(len(n_levels), -1)
+    local = np.empty((len(samples), *states.shape))
+    for (node, parents, dags), table in zip(families, tables, strict=True):
+        configuration = _configuration(states, parents, n_levels)
+        local[dags, node] = table[:, configuration, states[node]]
+    # the product over all nodes but one, which an intervention sets
+    others = np.ones_like(local)
+    others[:, 1:] = np.cumprod(local[:, :-1], axis=1)
+    others[:, :-1] *= np.cumprod(local[:, :0:-1], axis=1)[:, ::-1]
+    is_outcome = np.stack([states[j] == k for j, k in columns], axis=1).astype(float)
+    effects = np.empty((len(samples), len(settings), len(columns)))
+    for effect, (i, reference, level) in zip(
+        effects.transpose(1, 0, 2), settings, strict=True
+    ):
+        sign = (states[i] == level).astype(float) - (states[i] == reference)
+        effect[:] = others[:, i] @ (sign[:, None] * is_outcome)
+    # without a path there is no effect, not one of some 1e-17
+    dags = samples[:]
+    reach = _sums_over_paths(dags.astype(float), _orders(dags)) > 0
+    causes, targets = [i for i, *_ in settings], [j for j, _ in columns]
+    return np.where(reach[:, causes][:, :, targets], effects, 0.0)
+
+
+def _simulated_effects(score, samples, families, tables, settings, columns, rng):
+    """Effects in each DAG, by simulating rows under all interventions.
+
+    The rows' random numbers are points of a Sobol sequence, shifted at random for each
+    DAG, which makes every DAG's probabilities unbiased. Interventions share them, so
+    that in a difference most of their error cancels.
+    """
+    n_levels, n = score.n_levels_, samples.n_features
+    first_level = np.cumsum(n_levels) - n_levels
+    worlds = sorted({(i, code) for i, *codes in settings for code in codes})
+    set_variable, set_code = np.array(worlds, dtype=np.intp).T.copy()
+    before = [worlds.index((i, reference)) for i, reference, _ in settings]
+    after = [worlds.index((i, level)) for i, _, level in settings]
+    outcome = [first_level[j] + k for j, k in columns]
+
+    of_dag = [[None] * n for _ in range(len(samples))]
+    for (node, parents, dags), table in zip(families, tables, strict=True):
+        below = np.cumsum(table, axis=2)[:, :, :-1].reshape(len(table), -1)
+        for dag, thresholds in zip(dags, below, strict=True):
+            of_dag[dag][node] = parents, thresholds
+    seed = np.random.default_rng(rng.randint(2**31))
+    points = qmc.Sobol(n, rng=seed).random(N_SIMULATED).T.copy()
+    dags = samples[:]
+    orders = _orders(dags)
+    reach = (_sums_over_paths(dags.astype(float), orders) > 0).view(np.uint8)
+    codes = np.empty((n, len(worlds) + 1, N_SIMULATED), dtype=np.intc)
+    probability = np.empty((len(worlds) + 1, n_levels.sum()))
+    effects = np.empty((len(samples), len(settings), len(columns)))
+    for dag, effect in enumerate(effects):
+        parents, below = zip(*of_dag[dag], strict=True)
+        simulate(
+            orders[dag],
+            np.cumsum([0, *map(len, parents)]),
+            np.concatenate(parents),
+            np.cumsum([0, *map(len, below)]),
+            np.concatenate(below),
+            n_levels,
+            first_level,
+            (points + rng.random_sample((n, 1))) % 1.0,
+            set_variable,
+            set_code,
+            reach[dag],
+            codes,
+            probability,
+        )
+        effect[:] = (probability[after] - probability[before])[:, outcome]
+    return effects

@@ -1,0 +1,337 @@
+"""Effects of interventions against closed forms and enumeration."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+
+from skbidag import (
+    IterativeSearchStructure,
+    OrderMCMCStructure,
+    PCSkeleton,
+    _causal,
+    causal_effects,
+)
+from skbidag._posterior import DAGSamples
+from skbidag.scores import BIC, BDe, BGe
+
+CHAIN = [(0, 1), (1, 2)]
+COLLIDER = [(0, 2), (1, 2)]
+CONFOUNDER = [(0, 1), (0, 2), (1, 2)]
+FORK = [(1, 0), (1, 2)]
+
+
+class Given(BaseEstimator):
+    """A structure that is known: each of some DAGs so many times."""
+
+    def __init__(self, score, X, dags, names=None):
+        self.score_ = score.fit(X)
+        self.dag_samples_ = DAGSamples(np.packbits(np.array(dags)[None], axis=-1))
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def fit(self):
+        raise AssertionError("it is fitted")
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+def dag_of(edges, n):
+    A = np.zeros((n, n), dtype=bool)
+    A[tuple(np.transpose(edges))] = True
+    return A
+
+
+def linear_data(rng, A, n_rows=400):
+    X = np.zeros((n_rows, len(A)))
+    for node in np.argsort(A.sum(axis=0) + 10 * (A @ A).any(axis=0), kind="stable"):
+        X[:, node] = X @ (A[:, node] * 0.8) + rng.normal(size=n_rows)
+    return X
+
+
+def coefficients(score, A):
+    B = np.zeros(A.shape)
+    for node in range(len(A)):
+        parents = np.flatnonzero(A[:, node])
+        T = score.scatter_
+        B[parents, node] = np.linalg.solve(
+            T[np.ix_(parents, parents)], T[parents, node]
+        )
+    return B
+
+
+@pytest.mark.parametrize("edges", [CHAIN, COLLIDER, CONFOUNDER, FORK])
+def test_mean_of_linear_effects_of_one_dag(edges):
+    A = dag_of(edges, 3)
+    X = linear_data(np.random.default_rng(0), A)
+    model = Given(BGe(), X, [A] * 4000)
+    effects = causal_effects(model, random_state=0)
+    B = coefficients(model.score_, A)
+    expected = np.eye(3) + B + B @ B
+    assert_allclose(effects.mean, expected, atol=1e-12)
+    # four standard errors of the draws' mean, whose spread is about 0.05
+    assert_allclose(effects.draws.mean(axis=0), expected, atol=4 * 0.1 / 4000**0.5)
+    reach = np.eye(3, dtype=bool) | A | (A @ A)
+    assert_array_equal(effects.probability_nonzero, reach)
+    assert_array_equal((effects.draws != 0).all(axis=0), reach)
+    lower, upper = effects.interval(0.9)
+    inside = (lower <= expected) & (expected <= upper)
+    assert inside.all()
+    assert_array_equal(lower == upper, ~reach | np.eye(3, dtype=bool))
+
+
+def test_confounding_is_adjusted_for():
+    """The effect of 1 on 2 is its regression coefficient beside 0, not alone."""
+    A = dag_of(CONFOUNDER, 3)
+    X = linear_data(np.random.default_rng(1), A, 5000)
+    effects = causal_effects(Given(BGe(), X, [A]), [1], outcomes=[2])
+    adjusted = LinearRegression().fit(X[:, :2], X[:, 2]).coef_[1]
+    naive = LinearRegression().fit(X[:, [1]], X[:, 2]).coef_[0]
+    assert effects.mean.shape == (1, 1)
+    assert abs(effects.mean[0, 0] - adjusted) < 1e-3
+    assert abs(effects.mean[0, 0] - naive) > 0.1
+
+
+def test_coefficients_have_their_posterior():
+    """A multivariate t distribution, checked by its covariance."""
+    A = dag_of(COLLIDER, 3)
+    X = linear_data(np.random.default_rng(2), A, 12)
+    score = BGe().fit(X)
+    location, root, df = score.coefficient_posterior([2], [[0, 1]])
+    assert_allclose(location[0], score.regression(2, [0, 1])[0])
+    T = score.scatter_
+    residual = T[2, 2] - T[2, :2] @ np.linalg.solve(T[:2, :2], T[:2, 2])
+    expected = residual * np.linalg.inv(T[:2, :2]) / (df - 2)
+    effects = causal_effects(
+        Given(BGe(), X, [A] * 5000), outcomes=[2], draws_per_dag=10, random_state=0
+    )
+    drawn = np.cov(effects.draws[:, :2, 0].T)
+    assert_allclose(drawn, expected, atol=0.04 * np.diag(expected).max())
+    assert_allclose(root[0].T @ root[0] / (df - 2), expected)
+    # N and the prior's degrees of freedom, less one for each variable not involved
+    assert df == 12 + (3 + 1 + 1)
+
+
+def test_effects_are_averaged_over_dags():
+    chain, reverse = dag_of(CHAIN, 3), dag_of([(2, 1), (1, 0)], 3)
+    X = linear_data(np.random.default_rng(3), chain)
+    one, other = (causal_effects(Given(BGe(), X, [A])).mean for A in (chain, reverse))
+    both = causal_effects(Given(BGe(), X, [chain, reverse, chain, chain]))
+    assert_allclose(both.mean, 0.75 * one + 0.25 * other)
+    assert both.probability_nonzero[0, 2] == 0.75
+    assert both.probability_nonzero[2, 0] == 0.25
+    assert_array_equal((both.draws[:, 0, 2] != 0), [True, False, True, True])
+
+
+def random_dags(rng, n, n_dags, density=0.4):
+    dags = []
+    for _ in range(n_dags):
+        order = rng.permutation(n)
+        A = np.zeros((n, n), dtype=bool)
+        A[np.ix_(order, order)] = np.triu(rng.random((n, n)) < density, 1)
+        dags.append(A)
+    return dags
+
+
+def test_slices_do_not_matter(monkeypatch):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(50, 6)) @ rng.normal(size=(6, 6))
+    model = Given(BGe(), X, random_dags(rng, 6, 37))
+    whole = causal_effects(model, random_state=0)
+    monkeypatch.setattr(_causal, "SLICE_BYTES", 8 * 36 * 5)
+    parts = causal_effects(model, random_state=0)
+    assert_allclose(parts.draws, whole.draws)
+    assert_allclose(parts.mean, whole.mean)
+    assert_array_equal(parts.probability_nonzero, whole.probability_nonzero)
+
+
+# Categorical data
+
+
+LEVELS = np.array([2, 3, 2, 2])
+
+
+def codes(rng, n_rows=60):
+    X = np.column_stack([rng.integers(r, size=n_rows) for r in LEVELS])
+    X[:, 2] = np.where(rng.random(n_rows) < 0.7, X[:, 0], X[:, 2])
+    X[:, 3] = np.where(rng.random(n_rows) < 0.7, X[:, 1] > 0, X[:, 3])
+    return X
+
+
+def probabilities_under(score, A, tables, node, code):
+    """The joint probability of all states, by its definition, one after the other."""
+    total = {}
+    for state in itertools.product(*map(range, score.n_levels_)):
+        p = 1.0
+        for j in range(len(A)):
+            parents = np.flatnonzero(A[:, j])
+            if j == node:
+                p *= state[j] == code
+                continue
+            row = 0
+            for parent in parents:
+                row = row * score.n_levels_[parent] + state[parent]
+            p *= tables[j][row, state[j]]
+        for j, level in enumerate(state):
+            total[j, level] = total.get((j, level), 0.0) + p
+    return total
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mean_of_categorical_effects_by_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    X = codes(rng)
+    (A,) = random_dags(rng, 4, 1, density=0.7)
+    model = Given(BDe(), X, [A] * 2000)
+    score = model.score_
+    effects = causal_effects(model, random_state=0)
+    tables = []
+    for j in range(4):
+        counts = score.posterior_counts(j, np.flatnonzero(A[:, j]))
+        tables.append(counts / counts.sum(axis=1, keepdims=True))
+    assert effects.interventions == [(0, 1), (1, 1), (1, 2), (2, 1), (3, 1)]
+    assert effects.outcomes == effects.interventions
+    expected = np.empty((5, 5))
+    for row, (i, code) in enumerate(effects.interventions):
+        with_it = probabilities_under(score, A, tables, i, code)
+        without = probabilities_under(score, A, tables, i, 0)
+        for column, outcome in enumerate(effects.outcomes):
+            expected[row, column] = with_it[outcome] - without[outcome]
+    assert_allclose(effects.mean, expected, atol=1e-12)
+    # four standard errors; effects spread by less than 0.3
+    assert_allclose(effects.draws.mean(axis=0), expected, atol=4 * 0.3 / 2000**0.5)
+
+
+def test_tables_are_dirichlet():
+    X = codes(np.random.default_rng(0))
+    counts = BDe(0.01).fit(X).posterior_counts(1, [0, 2])
+    assert_allclose(counts.sum(), len(X) + 0.01)
+    drawn = _causal._Counts(BDe(0.01).fit(X)).draw(
+        1, [0, 2], 20_000, np.random.RandomState(0)
+    )
+    assert_allclose(drawn.sum(axis=2), 1.0)
+    share = counts / counts.sum(axis=1, keepdims=True)
+    assert_allclose(drawn.mean(axis=0), share, atol=4 * 0.5 / 20_000**0.5)
+    variance = share * (1 - share) / (counts.sum(axis=1, keepdims=True) + 1)
+    assert_allclose(drawn.var(axis=0), variance, atol=0.01)
+    # as the predictive probabilities
+    log_p = BDe(0.01).fit(X).log_predictive(X[:5], 1, [0, 2])
+    assert_allclose(share[2 * X[:5, 0] + X[:5, 2], X[:5, 1]], np.exp(log_p))
+
+
+def test_simulation_agrees_with_summing(monkeypatch):
+    """Draw by draw: the same tables give nearly the same effects."""
+    rng = np.random.default_rng(5)
+    X = codes(rng)
+    model = Given(BDe(), X, random_dags(rng, 4, 200, density=0.5))
+    score, samples = model.score_, model.dag_samples_
+    families = list(_causal._members(samples))
+    counts = _causal._Counts(score)
+    tables = [
+        counts.draw(node, parents, len(dags), np.random.RandomState(0))
+        for node, parents, dags in families
+    ]
+    settings = [(0, 0, 1), (1, 2, 1), (1, 0, 2), (2, 1, 0), (3, 0, 1)]
+    columns = [(j, k) for j in range(4) for k in range(1, LEVELS[j])]
+    arguments = (score, samples, families, tables, settings, columns)
+    exact = _causal._summed_effects(*arguments, None)
+    simulated = _causal._simulated_effects(*arguments, np.random.RandomState(0))
+    error = simulated - exact
+    assert_array_equal(simulated == 0, exact == 0)
+    assert np.abs(error).max() < 0.08
+    assert error.std() < 0.01
+    # unbiased: four standard errors of the mean over 200 DAGs
+    assert_allclose(error.mean(axis=0), 0.0, atol=4 * error.std() / 200**0.5 + 1e-3)
+    monkeypatch.setattr(_causal, "MAX_STATES", 1)
+    effects = causal_effects(model, draws_per_dag=3, random_state=0)
+    monkeypatch.undo()
+    summed = causal_effects(model, draws_per_dag=3, random_state=0)
+    assert effects.draws.shape == summed.draws.shape == (600, 5, 5)
+    assert_allclose(effects.mean, effects.draws.mean(axis=0))
+    assert_allclose(effects.mean, summed.mean, atol=0.05)
+    on_itself = effects.draws[:, range(5), range(5)]
+    assert_array_equal(on_itself, np.ones_like(on_itself))
+
+
+def test_what_is_compared_can_be_chosen():
+    X = codes(np.random.default_rng(6))
+    labels = np.array(["low", "mid", "top"])
+    frame = pd.DataFrame(labels[X], columns=list("abcd"))
+    A = dag_of([(1, 3), (0, 2)], 4)
+    model = Given(BDe(), frame, [A], names=list("abcd"))
+    effects = causal_effects(model, {"b": ("top", "mid")}, outcomes=["d"])
+    assert effects.interventions == [("b", "mid")]
+    assert effects.outcomes == [("d", "mid")]
+    everything = causal_effects(model).mean
+    # d is column 4 of 5; b's rows are mid and top against low
+    assert_allclose(effects.mean[0, 0], everything[1, 4] - everything[2, 4])
+    for bad in ("top", ("top",), ("top", "none"), 3):
+        with pytest.raises(ValueError, match="two of its categories"):
+            causal_effects(model, {"b": bad})
+
+
+# Estimators
+
+
+def test_names_and_fitted_estimators():
+    rng = np.random.default_rng(7)
+    X = linear_data(rng, dag_of(CONFOUNDER, 3))
+    frame = pd.DataFrame(X, columns=["season", "rain", "wet"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = OrderMCMCStructure(random_state=0, n_iter=2000).fit(frame)
+    effects = causal_effects(model, ["rain"], outcomes=["wet", "season"])
+    assert effects.draws.shape == (2000, 1, 2)
+    assert effects.interventions == ["rain"]
+    assert effects.outcomes == ["wet", "season"]
+    assert (
+        repr(effects) == "CausalEffects(n_draws=2000, n_interventions=1, n_outcomes=2)"
+    )
+    again = causal_effects(model, [1], outcomes=[2, 0], random_state=0)
+    assert_array_equal(
+        again.draws, causal_effects(model, [1], outcomes=[2, 0], random_state=0).draws
+    )
+    assert_allclose(again.mean, effects.mean)
+    best = IterativeSearchStructure(n_draws=0, random_state=0).fit(frame)
+    assert causal_effects(best).draws.shape == (1, 3, 3)
+
+
+def test_errors():
+    X = linear_data(np.random.default_rng(8), dag_of(CHAIN, 3))
+    model = Given(BGe(), X, [dag_of(CHAIN, 3)])
+    with pytest.raises(NotFittedError):
+        causal_effects(OrderMCMCStructure())
+    with pytest.raises(ValueError, match="dag_samples_"):
+        causal_effects(PCSkeleton().fit(X))
+    with pytest.raises(TypeError, match="BIC has no posterior"):
+        causal_effects(Given(BIC(), X, [dag_of(CHAIN, 3)]))
+    with pytest.raises(ValueError, match="interventions names an unknown variable"):
+        causal_effects(model, ["rain"])
+    with pytest.raises(ValueError, match="outcomes has the index 3"):
+        causal_effects(model, outcomes=[3])
+    with pytest.raises(ValueError, match="at least one variable"):
+        causal_effects(model, [])
+    with pytest.raises(ValueError, match="must be a list of variables"):
+        causal_effects(model, {0: (0, 1)})
+    with pytest.raises(ValueError, match="draws_per_dag"):
+        causal_effects(model, draws_per_dag=0)
+    with pytest.raises(ValueError, match="level must be"):
+        causal_effects(model).interval(1.0)
+    constant = Given(BDe(), np.zeros((5, 2), dtype=int), [np.zeros((2, 2), dtype=bool)])
+    with pytest.raises(ValueError, match="two categories"):
+        causal_effects(constant)
+
+
+def test_tables_too_large_are_named(monkeypatch):
+    X = codes(np.random.default_rng(9))
+    monkeypatch.setattr(_causal, "MAX_TABLE", 10)
+    model = Given(BDe(), X, [dag_of([(0, 3), (1, 3)], 4)])
+    with pytest.raises(ValueError, match="Column 3 has 2 parents"):
+        causal_effects(model)
