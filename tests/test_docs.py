@@ -4,6 +4,7 @@ import re
 import textwrap
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -27,3 +28,4 @@ def test_code_blocks_run(page):
     namespace = {"__name__": page}
     for block in blocks:
         exec(compile(block, f"{page}.rst", "exec"), namespace)
+    plt.close("all")
