@@ -36,7 +36,7 @@ train, test = network.data[:40], network.data[40:]
 # held-out rows, averaged over the sampled DAGs.
 
 structure = OrderMCMCStructure(
-    score=BGe(), search_space="full", n_iter=3000, n_draws=40, n_chains=2,
+    score=BGe(), search_space="full", n_iter=2000, n_draws=40, n_chains=2,
     random_state=0,
 )  # fmt: skip
 pipeline = Pipeline([("scale", StandardScaler()), ("structure", structure)])
@@ -45,7 +45,7 @@ grid = {
     "structure__score__alpha_mu": strengths,
     "structure__score__edge_penalty": [1.0, 5.0, 1e6],
 }
-folds = KFold(5)
+folds = KFold(4)
 search = GridSearchCV(pipeline, grid, cv=folds).fit(train)
 for name, value in search.best_params_.items():
     print(f"{name} = {value:.3g}")
