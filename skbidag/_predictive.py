@@ -715,11 +715,10 @@ def _enumerate(
         Gets the weighted mean over DAGs of the probability of each level.
     """
     n_values = int(np.prod(score.n_levels_[free]))
-    factors = np.ones((len(used), n_values, _padded(len(codes))))
-    completed = _complete(score, codes, free)
+    factors = np.empty((len(used), n_values, _padded(len(codes))))
+    factors[:, :, len(codes) :] = 1.0
     for factor, family in zip(factors, used, strict=True):
-        log_p = _log_local(score, families, completed, family)
-        np.exp(log_p.reshape(n_values, -1), out=factor[:, : len(codes)])
+        factor[:, : len(codes)] = _factor(score, families, codes, free, family)
     mean_level_probabilities(
         factors,
         score.n_levels_[free[0]],
@@ -796,6 +795,30 @@ def _log_local(score, families, codes, family):
     return _table(score, families, family)[place]
 
 
+def _factor(score, families, codes, free, family):
+    """Probabilities in a family for all joint values of the free variables and rows."""
+    radix = _radix(score, families, family)
+    if radix.prod(dtype=float) > MAX_LOOK_UP:
+        log_p = _log_local(score, families, _complete(score, codes, free), family)
+        return np.exp(log_p).reshape(-1, len(codes))
+    strides = np.append(radix[1:], 1)[::-1].cumprod()[::-1]
+    values = dict(zip(free, _joint_values(score, free), strict=True))
+    of_row, of_value = np.full(len(codes), strides.sum()), 0
+    for member, stride in zip(
+        [*families.parents[family], families.node[family]], strides, strict=True
+    ):
+        if member in values:
+            of_value = of_value + values[member] * stride
+        else:
+            of_row += codes[:, member] * stride
+    return np.exp(_table(score, families, family))[of_row + of_value[:, None]]
+
+
+def _joint_values(score, free):
+    """All joint values of variables, a row for each; the first changes slowest."""
+    return np.indices(score.n_levels_[free]).reshape(len(free), -1)
+
+
 def _radix(score, families, family):
     """How many codes the parents and the child have, from -1 for an unseen level."""
     node, parents = families.node[family], families.parents[family]
@@ -820,7 +843,7 @@ def _peak(factor):
 
 def _complete(score, codes, free):
     """Rows with all joint values of the free variables, which change slowest."""
-    values = np.indices(score.n_levels_[free]).reshape(len(free), -1)
+    values = _joint_values(score, free)
     # Columns are made contiguous, as a family looks at few of them.
     completed = np.asfortranarray(np.tile(codes, (values.shape[1], 1)))
     for variable, value in zip(free, values, strict=True):
