@@ -520,7 +520,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             Log density, or log probability of discrete rows.
         """
         X = self._check_new(X)
-        return _predictive.log_density(self.score_, self._draws(), X)
+        return _predictive.log_density(self.score_, self.dag_samples_, X)
 
     @ParameterAndMethod
     def score(self, X, y=None):
@@ -558,7 +558,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             with the same columns, if `X` is one.
         """
         X = self._check_new(X)
-        rows = _predictive.predict(self.score_, self._draws(), X)
+        rows = _predictive.predict(self.score_, self.dag_samples_, X)
         return self._like(empty_like(X), rows, getattr(X, "index", None))
 
     def predict_probabilities(self, X, columns=None):
@@ -589,7 +589,9 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         nodes = [resolve_index(column, n, names, "columns") for column in columns]
         return {
             node if names is None else str(names[node]): (
-                _predictive.predict_probabilities(self.score_, self._draws(), X, node)
+                _predictive.predict_probabilities(
+                    self.score_, self.dag_samples_, X, node
+                )
             )
             for node in nodes
         }
@@ -613,7 +615,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         if not isinstance(n_samples, Integral) or n_samples < 1:
             raise ValueError(f"n_samples must be a positive integer, got {n_samples}.")
         rows = _predictive.sample(
-            self.score_, self._draws(), int(n_samples), random_state
+            self.score_, self.dag_samples_, int(n_samples), random_state
         )
         return self._like(self._template, rows)
 
@@ -643,7 +645,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             raise ValueError(
                 f"kind must be 'dag', 'cpdag' or 'skeleton', got {kind!r}."
             )
-        counts, _ = graph_counts(self._draws(), kind)
+        counts, _ = graph_counts(self.dag_samples_, kind)
         return counts.sum(axis=(0, 1)) / len(self.dag_samples_)
 
     def consensus_graph(self, threshold=0.5, kind="cpdag"):
@@ -679,15 +681,6 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             probability = float(self.adjacency_probabilities_[i, j])
             graph.edges[nodes[i], nodes[j]]["probability"] = probability
         return graph
-
-    def _draws(self):
-        """The sampled DAGs, of which there must be some."""
-        if not len(self.dag_samples_):
-            raise ValueError(
-                "There are no sampled DAGs: a callback stopped fit before the first "
-                "draw. adjacency_ is the best DAG seen until then."
-            )
-        return self.dag_samples_
 
     def _check_new(self, X):
         check_is_fitted(self)

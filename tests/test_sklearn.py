@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import clone, config_context
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
@@ -314,17 +314,17 @@ def test_one_worker_inside_a_parallel_search(X, backend):
 def test_workers_of_a_fit(X, monkeypatch):
     """Chains run in several threads alone, and in one inside a parallel loop."""
     threads = {}
-    run_chain, lock = _chains.run_chain, threading.Lock()
+    run_group, lock = _chains.run_group, threading.Lock()
 
     def watched(make_chain, tables, *args):
         with lock:  # the tables stay alive, so their number is one fit's
             threads.setdefault(id(tables), (tables, set()))[1].add(
                 threading.get_ident()
             )
-        time.sleep(0.05)  # time for another thread to take the next chain
-        return run_chain(make_chain, tables, *args)
+        time.sleep(0.05)  # time for another thread to take the next chains
+        return run_group(make_chain, tables, *args)
 
-    monkeypatch.setattr(_chains, "run_chain", watched)
+    monkeypatch.setattr(_chains, "run_group", watched)
     alone = quick(n_jobs=2, n_chains=4).fit(X)
     assert [len(used) for _, used in threads.values()] == [2]
     threads.clear()
@@ -394,17 +394,14 @@ def test_early_stopping(X, structure, n_jobs, monkeypatch):
 
 def test_stopped_before_the_first_draw(X, monkeypatch):
     monkeypatch.setattr(_chains, "BLOCK_LOOKUPS", 1)
-    model = quick(n_iter=2000).set_callbacks(StopAfter(1)).fit(X)
-    assert len(model.dag_samples_) == 0
+    model = quick(n_iter=2000).set_callbacks(StopAfter(1))
+    with pytest.warns(ConvergenceWarning, match="stopped.*none of 20 draws"):
+        model.fit(X)
+    assert len(model.dag_samples_) == 2  # one from where each chain stands
     assert np.isfinite(model.adjacency_probabilities_).all()
-    for method in (
-        lambda: model.predict(X),
-        lambda: model.score(X),
-        lambda: model.sample(),
-        lambda: model.edge_probabilities(),
-    ):
-        with pytest.raises(ValueError, match="no sampled DAGs: a callback stopped"):
-            method()
+    assert np.isfinite(model.predict(X)).all()
+    assert np.isfinite(model.score(X))
+    assert np.isfinite(model.sample()).all()
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
@@ -428,15 +425,18 @@ def test_verbose_lines(X, structure, capsys, monkeypatch):
     quick(structure, verbose=10_000_000).fit(X)
     lines = capsys.readouterr().out.splitlines()
     total = quick(structure).fit(X).n_iter_
-    assert len(lines) == 2 * -(-total // 100)
+    # a block has a hundred steps, or fewer and some draws
+    assert len(lines) >= 2 * -(-total // 100)
+    for chain in (1, 2):
+        own = [line for line in lines if f"chain {chain}: " in line]
+        assert len(own) == len(lines) // 2
+        assert f"{total:,} of {total:,} steps" in own[-1]
     for line in lines:
         assert line.startswith(f"[{structure.__name__}] chain ")
         assert " steps/s, " in line
     left = [float(line.split(", ")[-1].removesuffix(" s left")) for line in lines]
     assert left[-1] == 0.0
     assert all(seconds >= 0 for seconds in left)
-    # half of the steps are left when the first of two equal chains is done
-    assert left[len(lines) // 2 - 1] <= max(left)
 
 
 # Errors
