@@ -27,7 +27,7 @@ from skbidag.metrics import structural_hamming_distance
 from skbidag.scores import BDe, BGe
 
 # Graphs of each size, and the median seconds to stay below.
-N_GRAPHS = {20: 20, 80: 20, 140: 5, 200: 5}
+N_GRAPHS = {20: 100, 80: 100, 140: 40, 200: 30}
 TARGETS = {20: 0.3, 80: 2.0, 200: 20.0}
 # More rounding than a sum of local scores has.
 ROUNDING = 1e-6
