@@ -1,6 +1,6 @@
 """The paper's simulation study, side by side with the paper's own results.
 
-    python benchmarks/paper.py                     # 20 graphs per setting: an hour
+    python benchmarks/paper.py                     # half an hour on one core
     python benchmarks/paper.py --graphs 3 --sizes 20 80      # two minutes
     python benchmarks/figures.py                   # then the figures
 
@@ -12,7 +12,7 @@ alpha = min(0.4, 20 / n), half of that for BA. Methods, by the paper's names:
     MCMC       order sampling on the space that the search ends with
     iMCMC      order sampling on PC's space, with one extra parent
     partition  partition sampling on the space that the search ends with
-    PC, GES    causal-learn's, for the first few graphs, stopped at a time limit
+    PC, GES    causal-learn's, for the first graphs, stopped at a time limit
 
 Of sampled DAGs, the CPDAG edges more probable than a threshold count. TPR and FPRp
 (false positives over true edges) are of skeletons, SHD of CPDAGs. One chain each, on
@@ -49,6 +49,8 @@ SETTINGS = {
     ("BA", 1, 10): {"strengths": (0.1, 1.0), "graph": "barabasi_albert"},
     ("iER", 3, 10): {"strengths": (0.1, 1.0), "graph": "islands"},
 }
+# Graphs of each size; the paper has 100.
+N_GRAPHS = {20: 60, 80: 30, 140: 8, 200: 4}
 THRESHOLDS = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 HEADLINE = 0.6
 # What a peer's significance level, or penalty over that of BIC, is set to
@@ -211,7 +213,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--graphs", type=int, default=20, help="graphs per setting")
+    parser.add_argument("--graphs", type=int, help="graphs per setting")
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 80, 140, 200])
     parser.add_argument(
         "--types", nargs="+", default=["ERs", "ER", "BA", "iER"], help="kinds of graph"
@@ -220,7 +222,7 @@ def main():
         "--methods", nargs="+", help="beside MAP",
         default=["MCMC", "iMCMC", "partition", "PC", "GES"],
     )  # fmt: skip
-    parser.add_argument("--peer-graphs", type=int, default=3, help="graphs for peers")
+    parser.add_argument("--peer-graphs", type=int, default=1, help="graphs for peers")
     parser.add_argument("--time-limit", type=float, default=60, help="of a peer, s")
     parser.add_argument("--seed", type=int, default=0, help="seed of the graphs")
     parser.add_argument(
@@ -247,7 +249,7 @@ def main():
             where = {"type": kind, "n": n, "N": factor * n, "parents": parents}
             rows = Parallel(n_jobs=args.jobs)(
                 delayed(study_graph)(setting, n, graph, args)
-                for graph in range(args.graphs)
+                for graph in range(args.graphs or N_GRAPHS.get(n, 4))
             )
             summary = summarize([row for each in rows for row in each])
             results += [where | row for row in summary]

@@ -58,7 +58,7 @@ class MarkovBlanketSelector(
 
     Attributes
     ----------
-    blanket_probabilities_ : ndarray of shape (n_features_in_,)
+    blanket_probabilities_ : ndarray of shape (n_features,)
         Posterior probability of each column of `X` to be in the blanket; 0 for the
         target itself.
     estimator_ : estimator
