@@ -540,7 +540,7 @@ def iterate_space(
             memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
         order, value = search_orders(tables, order, stream, options)
-        if options.thorough and value <= log_score + LEAST_GAIN:
+        if options.thorough and not n_stalled and value <= log_score + LEAST_GAIN:
             # stuck: by now the space may hold a better DAG far from here
             fresh = climb_afresh(tables, order, stream)
             fresh, fresh_value = search_orders(tables, fresh, stream, options)

@@ -574,6 +574,47 @@ def test_dags_of_one_order_have_exact_frequencies(kind):
         assert_frequencies(counts, np.exp(values - logsumexp(values)))
 
 
+@pytest.mark.parametrize("spread", [0.3, 2.0, 8.0])
+@pytest.mark.parametrize("n_required", [0, 2])
+@pytest.mark.parametrize("extended", [False, True])
+def test_draws_from_many_parent_sets(extended, n_required, spread):
+    """Sets of up to nine candidates, drawn by alternating sums, are as enumerated."""
+    n, node = 12, 3
+    score = made_up(n, spread=spread, seed=3)
+    permitted = np.zeros((n, n), dtype=bool)
+    permitted[[0, 1, 2, 4, 5, 6, 7, 8, 9], node] = True
+    required = np.zeros((n, n), dtype=bool)
+    required[[4, 8][:n_required], node] = True
+    extra = np.zeros((n, n), dtype=bool)
+    extra[10:, node] = extended
+    space = SearchSpace(permitted, extra, required, extended)
+    order = np.array([node, *range(3), *range(4, n)])
+    candidates = [j for j in range(10) if j != node]
+    sets = [
+        (*subset, *extras)
+        for size in range(10)
+        for subset in itertools.combinations(candidates, size)
+        for extras in ([(), (10,), (11,)] if extended else [()])
+        if set(np.flatnonzero(required[:, node])) <= set(subset)
+    ]
+    values = np.array([score.local_score(node, parents) for parents in sets])
+    tables = build_tables(score, space, sums=True)
+    chain = OrderChain(
+        TableViews(tables), np.random.PCG64(7), order, np.array([0.0, 0.0, 1.0])
+    )
+    packed = np.zeros((20_000, n, 2), dtype=np.uint8)
+    for draw in packed:
+        chain.draw_dag(draw)
+    drawn = np.unpackbits(packed, axis=-1, count=n)[:, :, node]
+    number = {sum(1 << j for j in parents): k for k, parents in enumerate(sets)}
+    counts = np.zeros(len(sets), dtype=int)
+    for key, count in zip(
+        *np.unique(drawn @ (1 << np.arange(n)), return_counts=True), strict=True
+    ):
+        counts[number[int(key)]] = count
+    assert_frequencies(counts, np.exp(values - logsumexp(values)))
+
+
 # ------------------------------------------------------------------ searching
 
 

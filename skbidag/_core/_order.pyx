@@ -58,9 +58,14 @@ cdef enum:
     NOBODY = -1  # no node passes
     LITTLE_LEFT = 64  # a sum that shrank by as much is added up afresh
     REFRESH = 8192  # steps between two refreshments of all sums
-
+    # drawing parents
+    FEW_BITS = 4  # candidates of which all subsets are enumerated
+    MAX_TERMS = 128  # of an alternating sum
 
 cdef double LOG_LITTLE_LEFT = 4.1588830833596715
+# What an alternating sum must be of its terms: log sums in the thousands have twelve
+# digits, so that nine are left.
+cdef double LEAST_SHARE = 1e-3
 
 
 cdef struct Standing:
@@ -701,12 +706,10 @@ cdef class OrderChain:
         cdef:
             const NodeView *view = &self.views.nodes[node]
             Py_ssize_t width = self.width, column = view.base_column, j, k
-            int64_t mask = self.standing[node].mask, subset, chosen
+            int64_t mask = self.standing[node].mask, chosen
             const double *row
-            double limit = self.place[node], rest, log_sum, score, top
-            double share, largest = -INFINITY
+            double limit = self.place[node], rest, top, share, largest = -INFINITY
             bint in_logs
-        log_sum = view.log_sums[mask]
         if width > 1:
             # which outsider, or none: in proportion to its sum
             row = view.ratios + mask * width
@@ -726,30 +729,112 @@ cdef class OrderChain:
                     if rest < 0:
                         column = j
                         break
-            if column != view.base_column:
-                log_sum += row[column] if in_logs else skb_log(row[column])
-        # which subset of the candidates, among all within the mask
-        rest = uniform(self.bitgen)
-        subset = chosen = mask
-        top = -INFINITY
-        while True:
-            score = view.scores[subset * width + column]
-            rest -= skb_exp(score - log_sum)
-            if score > top:
-                top = score  # for what rounding leaves, again
-                chosen = subset
-            if rest < 0:
-                chosen = subset
-                break
-            if subset == 0:
-                break
-            subset = (subset - 1) & mask
+        chosen = self.draw_subset(view, column, mask)
         for k in range(view.n_candidates):
             if chosen >> k & 1:
                 mark_edge(packed, view.candidates[k], node)
         if column != view.base_column:
             mark_edge(packed, column, node)
         return view.scores[chosen * width + column]
+
+    cdef inline double log_sum(
+        self, const NodeView *view, Py_ssize_t column, int64_t mask
+    ) noexcept nogil:
+        """Log sum over the parent sets within a mask that have the column's outsider.
+
+        The base column stands for none.
+        """
+        cdef double log_sum = view.log_sums[mask]
+        cdef const double *row
+        if column == view.base_column or log_sum == -INFINITY:
+            return log_sum
+        row = view.ratios + mask * self.width
+        if row[view.base_column] == 0.0:
+            return log_sum + row[column]
+        return log_sum + skb_log(row[column]) if row[column] > 0.0 else -INFINITY
+
+    cdef int64_t draw_subset(
+        self, const NodeView *view, Py_ssize_t column, int64_t mask
+    ) noexcept nogil:
+        """Draw a subset of the candidates in a mask, in proportion to its score.
+
+        One candidate after the other is left out or taken in. The sets without it are
+        those within a smaller mask, whose sum is in the table. With candidates I taken
+        in already, the sum over the sets that contain them is the alternating sum of
+        the sums within the mask without J, over all J in I. When few candidates are
+        left, when many are in, or when the terms nearly cancel, the sets that remain
+        are enumerated.
+        """
+        cdef:
+            int64_t included = 0, undecided = mask, bit, chosen, subset
+            int64_t gone[MAX_TERMS]
+            double term[MAX_TERMS]
+            double less[MAX_TERMS]
+            double log_total = self.log_sum(view, column, mask)
+            double total = 1.0, without, size, score, rest, top = -INFINITY
+            Py_ssize_t n_terms = 1, t
+        gone[0] = 0
+        term[0] = 1.0
+        while count_bits(undecided) > FEW_BITS and n_terms < MAX_TERMS:
+            bit = undecided & -undecided
+            undecided ^= bit
+            without = 0.0
+            for t in range(n_terms):
+                less[t] = skb_exp(
+                    self.log_sum(view, column, (included | undecided) & ~gone[t])
+                    - log_total
+                )
+                if term[t] < 0:
+                    less[t] = -less[t]
+                without += less[t]
+            if uniform(self.bitgen) * total < without:
+                total = without
+                for t in range(n_terms):
+                    term[t] = less[t]
+            else:
+                total -= without
+                included |= bit
+                for t in range(n_terms):
+                    gone[n_terms + t] = gone[t] | bit
+                    term[n_terms + t] = -less[t]
+                n_terms *= 2
+            size = 0.0
+            for t in range(n_terms):
+                size += fabs(term[t])
+            if total < LEAST_SHARE * size:
+                break
+
+        total = 0.0
+        subset = undecided
+        while True:
+            total += skb_exp(
+                view.scores[(included | subset) * self.width + column] - log_total
+            )
+            if subset == 0:
+                break
+            subset = (subset - 1) & undecided
+        rest = uniform(self.bitgen) * total
+        subset = undecided
+        chosen = included | undecided
+        while True:
+            score = view.scores[(included | subset) * self.width + column]
+            rest -= skb_exp(score - log_total)
+            if score > top:
+                top = score  # for what rounding leaves
+                chosen = included | subset
+            if rest < 0:
+                return included | subset
+            if subset == 0:
+                return chosen
+            subset = (subset - 1) & undecided
+
+
+cdef inline int count_bits(int64_t mask) noexcept nogil:
+    cdef int count = 0
+    while mask:
+        mask &= mask - 1
+        count += 1
+    return count
 
 
 cdef inline void mark_edge(
