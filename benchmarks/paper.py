@@ -50,7 +50,7 @@ SETTINGS = {
     ("iER", 3, 10): {"strengths": (0.1, 1.0), "graph": "islands"},
 }
 # Graphs of each size; the paper has 100.
-N_GRAPHS = {20: 60, 80: 30, 140: 8, 200: 4}
+N_GRAPHS = {20: 60, 80: 20, 140: 6, 200: 4}
 THRESHOLDS = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 HEADLINE = 0.6
 # What a peer's significance level, or penalty over that of BIC, is set to
