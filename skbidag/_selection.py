@@ -218,8 +218,6 @@ class MarkovBlanketSelector(
                 f"estimator has {samples.n_features} variables, but the data have "
                 f"{data.shape[1]}, the target included."
             )
-        if not len(samples):
-            raise ValueError("estimator sampled no DAGs: its fit was stopped early.")
         return samples
 
     def _get_support_mask(self):
