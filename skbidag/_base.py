@@ -7,7 +7,7 @@ where the search space comes from if not from ``search_space`` alone.
 """
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -51,6 +51,7 @@ from skbidag._sklearn import (
     _num_samples,
 )
 from skbidag._tables import build_tables
+from skbidag._workspace import Workspace
 from skbidag.diagnostics import rhat
 from skbidag.scores import BIC, BaseScore, BDe, BGe
 from skbidag.scores._categories import complete_rows, is_discrete
@@ -67,13 +68,17 @@ FEWEST_DRAWS_FOR_RHAT = 50
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be learned: a fitted score, the data for tests, and constraints."""
+    """What is to be learned: a fitted score, the data for tests, and constraints.
+
+    And the workspace, which the search's tables hand on to those of the chains.
+    """
 
     score: BaseScore
     data: np.ndarray
     weights: np.ndarray | None
     names: np.ndarray | None
     constraints: Constraints
+    workspace: Workspace = field(default_factory=Workspace, repr=False)
 
     @property
     def n_features(self):
@@ -355,6 +360,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             problem.score,
             progress.found.space,
             sums=True,
+            workspace=problem.workspace,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
             names=problem.names,

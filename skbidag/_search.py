@@ -536,7 +536,7 @@ def iterate_space(
         tables = build_tables(
             problem.score, space, scores=options.threshold is not None,
             sums=options.threshold is not None, maxima=True,
-            previous=tables, n_jobs=options.n_jobs,
+            previous=tables, workspace=problem.workspace, n_jobs=options.n_jobs,
             memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
         order, value = search_orders(tables, order, stream, options)
@@ -584,6 +584,8 @@ def iterate_space(
         if ends or (unchanged and (not improved or not space.extended)):
             break
         permitted = larger
+    for table in tables:
+        table.release(problem.workspace)
     # Widening is for the search: it fills sets up with what is hardly ever a parent,
     # which tables for sampling would pay for. And the best DAG may be of an earlier
     # space, parts of which have made room since.

@@ -26,6 +26,7 @@ import numpy as np
 
 from skbidag._core._subsets import subset_maxima, subset_sums
 from skbidag._parallel import run_threads
+from skbidag._workspace import Workspace
 
 # Share of the free memory that tables may take unless the user says otherwise.
 MEMORY_SHARE = 0.6
@@ -78,25 +79,34 @@ class NodeTable:
         tables = (self.scores, self.ratios, self.log_sums, self.maxima)
         return sum(table.nbytes for table in tables if table is not None)
 
-    def add_sums(self):
+    def add_sums(self, workspace):
         """Build the sums over subsets, unless they are there."""
         if self.ratios is None:
-            ratios = np.empty_like(self.scores)
+            ratios = workspace.take(self.scores.shape)
             log_sums = np.empty(len(self.scores))
             subset_sums(self.scores, self.base_column, ratios, log_sums)
             self.ratios, self.log_sums = ratios, log_sums
 
-    def add_maxima(self, keep_scores=True):
+    def add_maxima(self, workspace, keep_scores=True):
         """Build the maxima over subsets, unless they are there.
 
-        A search needs nothing else: without the scores it takes half the memory,
-        and half of its time is spent on touching fresh memory.
+        A search needs nothing else: without the scores it takes half the memory.
         """
         if self.maxima is None:
-            self.maxima = self.scores.copy() if keep_scores else self.scores
+            self.maxima = self.scores
+            if keep_scores:
+                self.maxima = workspace.take(self.scores.shape)
+                self.maxima[:] = self.scores
             subset_maxima(self.maxima)
         if not keep_scores:
             self.scores = None
+
+    def release(self, workspace):
+        """Give the memory back: the table is of no use any more."""
+        for table in (self.scores, self.ratios, self.maxima):
+            if table is not None:
+                workspace.give(table)
+        self.scores = self.ratios = self.log_sums = self.maxima = None
 
     def log_sum(self, mask, column=None):
         """Log of the summed scores of all subsets of `mask`, plus an outsider.
@@ -241,7 +251,7 @@ def free_memory(cgroup=Path("/sys/fs/cgroup")):
     return free
 
 
-def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0):
+def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0, spare=0.0):
     """Raise a MemoryError that names the largest node if the tables do not fit.
 
     Parameters
@@ -257,11 +267,13 @@ def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0):
     held : array-like of shape (n_features,), default=0.0
         Bytes of each node's tables that are there already, and so need no memory
         that is free. A `memory_limit` counts them, too.
+    spare : float, default=0.0
+        Bytes that are held for tables and not in use.
     """
     n_bytes = table_bytes(space, n_tables)
     limit = memory_limit
     if limit is None:
-        limit = MEMORY_SHARE * free_memory()
+        limit = MEMORY_SHARE * free_memory() + spare
         n_bytes = np.maximum(n_bytes - held, 0.0)
     if n_bytes.sum() <= limit:
         return
@@ -278,7 +290,7 @@ def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0):
 
 def build_tables(
     score, space, *, scores=True, sums=False, maxima=False, previous=None,
-    n_jobs=None, memory_limit=None, names=None,
+    workspace=None, n_jobs=None, memory_limit=None, names=None,
 ):  # fmt: skip
     """Build the tables of all nodes.
 
@@ -294,7 +306,9 @@ def build_tables(
         Which tables to build from the scores.
     previous : list of NodeTable, default=None
         Tables of an earlier space with the same score. Nodes whose parents may
-        still be the same keep theirs.
+        still be the same keep theirs; the others' are released.
+    workspace : Workspace, default=None
+        Where the tables' memory comes from, and that of `previous` goes.
     n_jobs : int, default=None
         Number of threads.
     memory_limit : float, default=None
@@ -307,19 +321,25 @@ def build_tables(
     tables : list of NodeTable
         One per node.
     """
+    workspace = Workspace() if workspace is None else workspace
     kept = {t.node: t for t in previous or () if is_current(t, space)}
+    for table in previous or ():
+        if table.node not in kept:
+            table.release(workspace)
     held = np.zeros(space.n_features)
     held[list(kept)] = [table.n_bytes for table in kept.values()]
-    check_memory(space, memory_limit, names, scores + sums + maxima, held)
+    check_memory(
+        space, memory_limit, names, scores + sums + maxima, held, workspace.free_bytes
+    )
 
     def build(node):
         table = kept.get(node)
         if table is None:
-            table = score_table(score, space, node)
+            table = score_table(score, space, node, workspace)
         if sums:
-            table.add_sums()
+            table.add_sums(workspace)
         if maxima:
-            table.add_maxima(keep_scores=scores)
+            table.add_maxima(workspace, keep_scores=scores)
         return table
 
     return run_threads(build, range(space.n_features), n_jobs)
@@ -335,12 +355,13 @@ def is_current(table, space):
     )
 
 
-def score_table(score, space, node):
+def score_table(score, space, node, workspace):
     """Score all parent sets that `space` permits for `node`."""
     candidates, outsiders = space.candidates(node), space.outsiders(node)
     width = table_width(space.n_features, space.extended)
     base_column = node if space.extended and width > 1 else 0
-    scores = np.full((1 << len(candidates), width), -np.inf)
+    scores = workspace.take((1 << len(candidates), width))
+    scores.fill(-np.inf)
     score.fill_table(node, candidates, outsiders, base_column, scores)
     required = space.required_mask(node)
     if required:

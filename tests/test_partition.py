@@ -18,6 +18,7 @@ from skbidag._core._tables import TableViews
 from skbidag._partition import partition_of_dag
 from skbidag._search_space import SearchSpace
 from skbidag._tables import NodeTable, build_tables
+from skbidag._workspace import Workspace
 from skbidag.datasets import make_gaussian_network
 from skbidag.scores import BDe, BGe
 
@@ -212,7 +213,7 @@ def fake_tables(kind, n_candidates, n_outsiders, seed):
         scores[0, base] = 0.0
         tables.append(NodeTable(node, none, none, 0, base, scores))
     for table in tables:
-        table.add_sums()
+        table.add_sums(Workspace())
     return tables
 
 

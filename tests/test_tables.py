@@ -22,6 +22,7 @@ from skbidag._tables import (
     free_memory,
     table_bytes,
 )
+from skbidag._workspace import Workspace
 from skbidag.scores import BGe
 from skbidag.scores.base import BaseScore
 
@@ -296,7 +297,7 @@ def table_of(scores, base_column=0, required=0):
     outsiders = used[used != base_column]
     candidates = np.arange(100, 100 + K)
     table = NodeTable(0, candidates, outsiders, required, base_column, scores)
-    table.add_sums()
+    table.add_sums(Workspace())
     return table
 
 
