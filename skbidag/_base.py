@@ -23,6 +23,7 @@ from skbidag._chains import (
     Schedule,
     Stop,
     auto_n_iter,
+    bit_generator,
     draw_once,
     entropy_of,
     make_schedule,
@@ -31,6 +32,7 @@ from skbidag._chains import (
 from skbidag._frames import empty_like, to_frame
 from skbidag._observer import ChainObserver
 from skbidag._posterior import DAGSamples, graph_counts, split_rhat_of_counts
+from skbidag._search import random_order, starting_orders
 from skbidag._search_space import (
     Constraints,
     SearchSpace,
@@ -365,7 +367,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             memory_limit=self.memory_limit,
             names=problem.names,
         )
-        make_chain = self._chain_maker(problem, progress.found, progress.entropy)
+        make_chain = self._chain_maker(problem, progress, tables, stop)
         observer = ChainObserver(self)
         observer.open_chains(context)
         runs = [None] * self.n_chains
@@ -393,6 +395,16 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         self._keep(progress, tables, make_chain, runs)
         self._warn_if_cut_short(stop)
         self._warn_unless_converged()
+
+    def _starting_orders(self, problem, progress, tables, stop):
+        """An order for each chain to start from: of the best DAG, if that is known."""
+        generator = np.random.Generator(bit_generator(progress.entropy, 1))
+        best = progress.found.adjacency
+        fixed = problem.constraints.required if best is None else best
+        orders = [random_order(generator, fixed) for _ in range(self.n_chains)]
+        if best is not None or progress.runs is not None:
+            return orders  # good already, or of no matter to chains that go on
+        return starting_orders(tables, orders, progress.entropy, stop, self.n_jobs)
 
     def _keep(self, progress, tables, make_chain, runs):
         """Learned attributes from the chains' draws, of which some may be new."""
@@ -723,10 +735,13 @@ class SamplerMixin:
                 memory_limit=self.memory_limit,
                 n_jobs=self.n_jobs,
             )
-        if not isinstance(search, IterativeSearchStructure) or hasattr(
-            search, "search_space_"
-        ):
+        if not isinstance(search, IterativeSearchStructure):
             return super()._find(problem, entropy, stop)
+        if hasattr(search, "search_space_"):
+            found = super()._find(problem, entropy, stop)
+            # other constraints than those of the search may rule its DAG out
+            known = found.space.contains(search.adjacency_)
+            return replace(found, adjacency=search.adjacency_ if known else None)
         search._validate_params()
         result = search._search(problem, entropy, stop)
         return Found(result.space, result.adjacency, result.cut_short)

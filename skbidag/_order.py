@@ -7,7 +7,7 @@ import numpy as np
 from skbidag._base import BaseStructure, SamplerMixin
 from skbidag._chains import bit_generator
 from skbidag._core._order import OrderChain
-from skbidag._search import best_dag_of_order, random_order
+from skbidag._search import best_dag_of_order
 from skbidag._sklearn import StrOptions
 
 
@@ -57,15 +57,11 @@ class OrderStructure(BaseStructure):
         "relocation_scan": ["boolean"],
     }
 
-    def _chain_maker(self, problem, found, entropy):
+    def _chain_maker(self, problem, progress, tables, stop):
         n = problem.n_features
-        generator = np.random.Generator(bit_generator(entropy, 1))
-        fixed = problem.constraints.required
-        if found.adjacency is not None:
-            fixed = found.adjacency
         return OrderChainMaker(
-            entropy,
-            [random_order(generator, fixed) for _ in range(self.n_chains)],
+            progress.entropy,
+            self._starting_orders(problem, progress, tables, stop),
             move_mixture(self.move_probabilities, (6, n, 1)),
             self.relocation_scan,
         )

@@ -17,7 +17,7 @@ class PartitionChainMaker:
     """Makes the chains of one fit; can be pickled."""
 
     entropy: tuple
-    partition: np.ndarray
+    partitions: list
     probabilities: np.ndarray
 
     def __call__(self, views, index):
@@ -25,7 +25,7 @@ class PartitionChainMaker:
         return PartitionChain(
             views,
             bit_generator(self.entropy, 0, index),
-            self.partition,
+            self.partitions[index],
             self.probabilities,
         )
 
@@ -242,14 +242,18 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _chain_maker(self, problem, found, entropy):
+    def _chain_maker(self, problem, progress, tables, stop):
         n = problem.n_features
-        start = problem.constraints.required
-        if found.adjacency is not None:
-            start = found.adjacency
+        if progress.found.adjacency is not None:
+            dags = [progress.found.adjacency] * self.n_chains
+        elif progress.runs is not None:
+            dags = [problem.constraints.required] * self.n_chains
+        else:
+            orders = self._starting_orders(problem, progress, tables, stop)
+            dags = [best_dag_of_order(tables, order) for order in orders]
         return PartitionChainMaker(
-            entropy,
-            partition_of_dag(start),
+            progress.entropy,
+            [partition_of_dag(dag) for dag in dags],
             move_mixture(self.move_probabilities, default_moves(n)),
         )
 

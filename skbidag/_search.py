@@ -24,11 +24,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skbidag._chains import bit_generator
+from skbidag._chains import auto_n_iter, bit_generator
 from skbidag._core._graphs import reachable
 from skbidag._core._order import OrderChain
 from skbidag._core._tables import TableViews
-from skbidag._parallel import run_parallel
+from skbidag._parallel import run_parallel, run_threads
 from skbidag._search_space import SearchSpace, make_space
 from skbidag._tables import build_tables
 from skbidag.graphs import to_cpdag
@@ -39,8 +39,8 @@ LEAST_GAIN = 1e-7
 KICK_SIZE = 3
 # Expansions in a row without a better DAG before a search ends.
 PATIENCE = 4
-# Climbs from random orders when the search from the best order is stuck.
-FRESH_STARTS = 24
+# Steps of the fresh start when the search from the best order is stuck, over `n_iter`.
+FRESH_SHARE = 4
 # Draws of the short chain behind expansion by posterior probability.
 POSTERIOR_DRAWS = 200
 # Seconds that the tables of a widened space may take.
@@ -127,51 +127,68 @@ def random_order(generator, adjacency):
     return np.array(order, dtype=np.intp)
 
 
-def search_orders(tables, order, stream, options):
-    """Search for the order whose best DAG scores best.
+def search_orders(tables, order, stream, engine, n_iter, *, maximize=True, stop=None):
+    """Search for the best order.
 
     Parameters
     ----------
     tables : list of NodeTable
-        With maxima.
+        With maxima, or with sums.
     order : ndarray of shape (n,)
         Where to start.
     stream : numpy.random.BitGenerator
         Random numbers.
-    options : SearchOptions
-        Which engine, and for how long.
+    engine : str
+        One of `ENGINES`.
+    n_iter : int
+        How long to search.
+    maximize : bool, default=True
+        Whether an order scores as its best DAG does, or as all its DAGs together.
+    stop : Stop, default=None
+        Ends the search early.
 
     Returns
     -------
     order : ndarray of shape (n,)
         The best order seen.
     log_score : float
-        The score of its best DAG.
+        Its score.
     """
     n = len(tables)
     chain = OrderChain(
-        TableViews(tables), stream, order, np.array([6, n, 1]) / (n + 7), maximize=True
+        TableViews(tables),
+        stream,
+        order,
+        np.array([6, n, 1]) / (n + 7),
+        maximize=maximize,
     )
-    ENGINES[options.engine](chain, n, options.n_iter)
+    for _ in ENGINES[engine](chain, n, n_iter):
+        if stop:
+            break
     return chain.best_order, chain.best_log_score
 
 
-def climb_afresh(tables, order, stream):
-    """The best order that climbs from several random orders lead to.
+def starting_orders(tables, orders, entropy, stop=None, n_jobs=None):
+    """For each of several chains an order to start from that is good, and its own.
 
-    `order` is any that the required edges permit.
+    Where dependences are strong, a chain may take far longer than its burn-in from a
+    random order to those that matter. So each is annealed first, for as many steps as
+    a chain has by default, from its own order and by its own random numbers: should
+    that lead them to different modes, the chains tell by disagreeing.
     """
-    n = len(tables)
-    chain = OrderChain(
-        TableViews(tables), stream, order, np.full(3, 1 / 3), maximize=True
-    )
-    best, best_value = order, -np.inf
-    for _ in range(FRESH_STARTS):
-        chain.kick(2 * n)
-        value = chain.climb()
-        if value > best_value:
-            best, best_value = chain.order, value
-    return best
+    n_iter = auto_n_iter(len(tables), 5.0)
+
+    def anneal(index):
+        order, _ = search_orders(
+            tables, orders[index], bit_generator(entropy, 3, index), "annealing",
+            n_iter, maximize=False, stop=stop,
+        )  # fmt: skip
+        return order
+
+    return run_threads(anneal, range(len(orders)), n_jobs)
+
+
+# An engine is a generator: it yields after every round, so that a search can be ended.
 
 
 def climb_and_kick(chain, n, n_iter):
@@ -183,6 +200,7 @@ def climb_and_kick(chain, n, n_iter):
     best, order = chain.climb(), chain.order
     # a climb looks at n or more relocations, each worth n steps
     for _ in range(max(20, n_iter // n**2)):
+        yield
         chain.kick(KICK_SIZE)
         value = chain.climb()
         if value < best - LEAST_GAIN:
@@ -195,6 +213,7 @@ def climb_from_random_orders(chain, n, n_iter):
     """Greedy search by relocations from random starts."""
     chain.climb()
     for _ in range(max(5, n_iter // (5 * n**2))):
+        yield
         chain.kick(2 * n)
         chain.climb()
 
@@ -203,6 +222,7 @@ def climb_by_transpositions(chain, n, n_iter):
     """Greedy search by exchanges of neighbors from random starts."""
     chain.climb_by_transpositions()
     for _ in range(max(5, n_iter // (5 * n))):
+        yield
         chain.kick(2 * n)
         chain.climb_by_transpositions()
 
@@ -221,6 +241,7 @@ def tempered_mcmc(chain, n, n_iter):
         accepted, proposed = now - before
         before = now
         chain.power *= np.exp(np.clip(accepted / proposed - target, -0.1, 0.1) * 5)
+        yield
     chain.set_order(chain.best_order)
     chain.climb()
 
@@ -231,6 +252,7 @@ def simulated_annealing(chain, n, n_iter):
     for power in np.geomspace(0.05, 20.0, 200):
         chain.power = power
         chain.run(block)
+        yield
     chain.set_order(chain.best_order)
     chain.climb()
 
@@ -513,7 +535,7 @@ def iterate_space(
     start : ndarray of bool, shape (n_features, n_features), default=None
         A DAG to start from; None for a random order.
     stop : Stop, default=None
-        Ends the search early, after an expansion.
+        Ends the search early.
 
     Returns
     -------
@@ -528,6 +550,7 @@ def iterate_space(
     best, log_score = None, -np.inf
     tables, history, n_stalled = None, [], 0
     before_widening = None
+    how = options.engine, options.n_iter
     reversals = once_per_dag(reverse_edges, problem, options.max_parents)
     pairs = once_per_dag(paying_pairs, problem)
     while True:
@@ -539,11 +562,15 @@ def iterate_space(
             previous=tables, workspace=problem.workspace, n_jobs=options.n_jobs,
             memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
-        order, value = search_orders(tables, order, stream, options)
+        order, value = search_orders(tables, order, stream, *how, stop=stop)
         if options.thorough and not n_stalled and value <= log_score + LEAST_GAIN:
             # stuck: by now the space may hold a better DAG far from here
-            fresh = climb_afresh(tables, order, stream)
-            fresh, fresh_value = search_orders(tables, fresh, stream, options)
+            fresh = random_order(generator, problem.constraints.required)
+            fresh, _ = search_orders(
+                tables, fresh, stream, "annealing", FRESH_SHARE * options.n_iter,
+                stop=stop,
+            )  # fmt: skip
+            fresh, fresh_value = search_orders(tables, fresh, stream, *how, stop=stop)
             if fresh_value > value + LEAST_GAIN:
                 order, value = fresh, fresh_value
         found = best_dag_of_order(tables, order)

@@ -54,6 +54,15 @@ class SearchSpace:
         """Variables that may be a node's one additional parent, sorted."""
         return np.flatnonzero(self.extra[:, node])
 
+    def contains(self, adjacency):
+        """Whether the parents of every node in a DAG are permitted."""
+        outside = adjacency & ~self.permitted
+        return bool(
+            not (self.required & ~adjacency).any()
+            and not (outside & ~self.extra).any()
+            and (outside.sum(axis=0) <= 1).all()
+        )
+
     def required_mask(self, node):
         """Return the required parents as a mask over the candidates."""
         bits = self.required[self.candidates(node), node]

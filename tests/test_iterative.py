@@ -11,15 +11,22 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skbidag import IterativeSearchStructure, OrderMCMCStructure, _search
+from skbidag import (
+    IterativeSearchStructure,
+    OrderMCMCStructure,
+    PartitionMCMCStructure,
+    PCSkeleton,
+    _search,
+)
 from skbidag._base import Problem
+from skbidag._core._order import OrderChain
+from skbidag._core._tables import TableViews
 from skbidag._search import (
     ENGINES,
     EXPANSION_FIELDS,
     SearchOptions,
     add_selected_parents,
     best_dag_of_order,
-    climb_afresh,
     expand,
     iterate_space,
     make_room,
@@ -29,6 +36,8 @@ from skbidag._search import (
     paying_pairs,
     random_order,
     reverse_edges,
+    search_orders,
+    starting_orders,
     widen,
 )
 from skbidag._search_space import make_space, resolve_constraints
@@ -636,24 +645,53 @@ def test_expand_lets_the_dag_in_first():
     assert (space.sum(axis=0) <= 4).all()
 
 
-def test_climb_afresh_keeps_required_edges_and_the_best():
+@pytest.mark.parametrize("engine", sorted(_search.ENGINES))
+@pytest.mark.parametrize("maximize", [True, False])
+def test_engines_keep_required_edges_and_the_best(engine, maximize):
     X = gaussian(80, 12, 4)
     problem = pose(X, required_edges=[(3, 2), (2, 1)])
     space = make_space(
         ~problem.constraints.forbidden, problem.constraints, extended=True
     )
-    tables = build_tables(problem.score, space, maxima=True)
+    tables = build_tables(problem.score, space, sums=True, maxima=True)
     start = random_order(np.random.default_rng(0), problem.constraints.required)
-    place = np.argsort(climb_afresh(tables, start, np.random.PCG64(0)))
-    assert place[3] > place[2] > place[1]
-    # more climbs from the same stream can only be better
     scores = []
-    for n_starts in (1, 5, 25):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_search, "FRESH_STARTS", n_starts)
-            order = climb_afresh(tables, start, np.random.PCG64(0))
-        scores.append(problem.score.dag_score(best_dag_of_order(tables, order)))
-    assert scores == sorted(scores)
+    for stop in (True, None):
+        order, log_score = search_orders(
+            tables, start, np.random.PCG64(0), engine, 1000, maximize=maximize,
+            stop=stop,
+        )  # fmt: skip
+        place = np.argsort(order)
+        assert place[3] > place[2] > place[1]
+        scores.append(log_score)
+        if maximize:
+            best = problem.score.dag_score(best_dag_of_order(tables, order))
+            assert best == pytest.approx(log_score)
+    # what was ended early has had less to choose from
+    assert scores[0] <= scores[1]
+
+
+def test_chains_start_at_good_orders_of_their_own():
+    X = gaussian(400, 30, 4)
+    problem = pose(X)
+    space = make_space(
+        PCSkeleton().fit(X).search_space_, problem.constraints, extended=True
+    )
+    tables = build_tables(problem.score, space, sums=True)
+    random = [np.random.default_rng(k).permutation(30) for k in range(3)]
+    orders = starting_orders(tables, random, (1, 2))
+    again = starting_orders(tables, random, (1, 2), n_jobs=2)
+    assert_array_equal(orders, again)
+    assert len({tuple(order) for order in orders}) == 3
+
+    def log_score(order):
+        probabilities = np.full(3, 1 / 3)
+        return OrderChain(
+            TableViews(tables), np.random.PCG64(0), order, probabilities
+        ).log_score
+
+    for before, after in zip(random, orders, strict=True):
+        assert log_score(after) > log_score(before) + 100
 
 
 def test_once_per_dag():
@@ -812,3 +850,21 @@ def test_sklearn_compatible(estimator, check):
 def test_short_chains_warn_of_nothing_without_sampling(recwarn):
     search(gaussian(40, 6, 0))
     assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
+
+
+@pytest.mark.parametrize("sampler", [OrderMCMCStructure, PartitionMCMCStructure])
+def test_samplers_know_the_dag_of_a_fitted_search(sampler):
+    X = gaussian(100, 20, 4)
+    search = IterativeSearchStructure(n_draws=0, random_state=0).fit(X)
+    settings = {"search_space": search, "n_iter": 100, "n_draws": 2, "random_state": 0}
+    model = sampler(**settings).fit(X)
+    assert model.log_score_ >= search.log_score_ - 1e-6
+    # constraints of the sampler's own may rule that DAG out
+    edge = tuple(np.argwhere(search.adjacency_)[0])
+    model = sampler(**settings, forbidden_edges=[edge]).fit(X)
+    assert not model.adjacency_[edge]
+    assert np.isfinite(model.log_score_trace_).all()
+    missing = next((i, j) for i, j in np.argwhere(~search.adjacency_) if i != j)
+    model = sampler(**settings, required_edges=[missing]).fit(X)
+    assert model.adjacency_[missing]
+    assert np.isfinite(model.log_score_trace_).all()

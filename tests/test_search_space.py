@@ -440,3 +440,25 @@ def test_edge_prior_moves_probabilities(data):
     model = quick(n_iter=20_000, edge_prior=prior).fit(data)
     assert model.adjacency_probabilities_[0, 5] > 0.99 > neutral[0, 5]
     assert model.adjacency_probabilities_[5, 0] == 0.0
+
+
+def test_space_contains():
+    permitted = np.zeros((4, 4), dtype=bool)
+    permitted[0, 1] = permitted[1, 2] = True
+    constraints = resolve_constraints(4, forbidden_edges=[(3, 2)])
+    space = make_space(permitted, constraints, extended=True)
+
+    def contains(space, *edges):
+        adjacency = np.zeros((4, 4), dtype=bool)
+        adjacency[tuple(np.transpose(edges))] = True
+        return space.contains(adjacency)
+
+    assert contains(space, (0, 1), (1, 2))
+    assert contains(space, (0, 1), (0, 2), (0, 3))
+    assert not contains(space, (0, 3), (1, 3))  # two outsiders
+    assert not contains(space, (3, 2))
+    plain = make_space(permitted, constraints, extended=False)
+    assert contains(plain, (0, 1))
+    assert not contains(plain, (0, 2))
+    constraints = resolve_constraints(4, required_edges=[(0, 1)])
+    assert not contains(make_space(permitted, constraints, extended=True), (1, 2))
