@@ -30,6 +30,9 @@ RESULTS = HERE / "results"
 # The paper's own figures, where they lie beside the checkout.
 PAPER = HERE.parents[1] / "shared" / "paper"
 
+# Graphs of each setting in the paper.
+PAPER_GRAPHS = 100
+
 # Times are of one core unless a script says otherwise.
 threadpool_limits(1)
 
@@ -229,6 +232,26 @@ def effective_edges(dags, low=0.05, high=0.95):
     if len(uncertain) == 0:
         return np.nan
     return float(np.median([effective_size(dags[:, i, j]) for i, j in uncertain]))
+
+
+# -------------------------------------------------------------------------- paper
+
+
+def above_median(sample, median):
+    """Standard errors by which a sample's median lies above that of the paper.
+
+    The share of the sample at or below the paper's median is compared with one half.
+    The graphs of both are random, so both scatter.
+    """
+    share = np.mean(np.asarray(sample) <= median + 1e-9)
+    return float((0.5 - share) / np.sqrt(0.25 / len(sample) + 0.25 / PAPER_GRAPHS))
+
+
+def above_mean(sample, mean):
+    """The same for means, the paper's values taken to scatter as ours do."""
+    deviation = np.std(sample, ddof=1)
+    error = deviation * np.sqrt(1 / len(sample) + 1 / PAPER_GRAPHS)
+    return float((np.mean(sample) - mean) / error) if error else 0.0
 
 
 # ------------------------------------------------------------------------ results

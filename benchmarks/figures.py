@@ -26,8 +26,8 @@ MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 STYLES = {
     name: (COLORS[k], MARKERS[k])
     for k, names in enumerate([
-        ("order", "MCMC"), ("partition",), ("search", "MAP"), ("sumu", "iMCMC"),
-        ("GES",), ("PC", "hill climbing"),
+        ("order", "MCMC"), ("partition",), ("search", "MAP", "sumu 1"),
+        ("sumu 4", "iMCMC"), ("GES", "sumu 16"), ("PC", "hill climbing"),
     ])
     for name in names
 }  # fmt: skip
@@ -203,15 +203,17 @@ def draw_paper():
                 *key, method, ours["value"] if method != "MAP" else "",
                 ours["SHDn_median"], ours["SHDn_mean"],
                 old.get("SHDn_median", ""), old.get("SHDn_mean", ""),
-                ours["seconds_median"], old.get("seconds_median", ""),
+                ours.get("above_median", ""), ours.get("above_mean", ""),
+                ours["seconds_median"], old.get("seconds_median", ""), ours["reps"],
             ])  # fmt: skip
             times.append((key, method, ours["seconds_median"]))
     write_table(
         "paper", "paper",
         {"graph": "", "n": ".0f", "N": ".0f", "parents": "g", "method": "",
          "threshold": "g", "SHD/n, median": ".3f", "mean": ".3f",
-         "paper's, median": ".3f", "paper's, mean": ".3f", "seconds": ".3g",
-         "paper's seconds": ".3g"},
+         "paper's, median": ".3f", "paper's, mean": ".3f", "above, median": "+.1f",
+         "mean ": "+.1f", "seconds": ".3g", "paper's seconds": ".3g",
+         "graphs": ".0f"},
         table,
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """The paper's simulation study, side by side with the paper's own results.
 
-    python benchmarks/paper.py                     # half an hour on one core
+    python benchmarks/paper.py                     # an hour and a half on one core
     python benchmarks/paper.py --graphs 3 --sizes 20 80      # two minutes
     python benchmarks/figures.py                   # then the figures
 
@@ -18,17 +18,28 @@ Of sampled DAGs, the CPDAG edges more probable than a threshold count. TPR and F
 (false positives over true edges) are of skeletons, SHD of CPDAGs. One chain each, on
 one core; run it with ``OMP_NUM_THREADS=1``. What is asked for: with a threshold of
 0.6 MCMC's SHD/n, median and mean, at most the paper's, and search and sampling
-together 100 times as fast as the paper's median (20 times with 20 variables).
+together 100 times as fast as the paper's median (20 times with 20 variables). The
+paper's graphs and ours are different ones. So where a distance is above, the verdict
+says by how many standard errors of the difference; what counts as missed is more than
+two, or too little speed.
 """
 
 import argparse
 import csv
-import multiprocessing
 import sys
 import warnings
 
 import numpy as np
-from common import PAPER, RESULTS, Table, timed, write_results
+from common import (
+    PAPER,
+    RESULTS,
+    Table,
+    above_mean,
+    above_median,
+    in_process,
+    timed,
+    write_results,
+)
 from joblib import Parallel, delayed
 
 from skbidag import (
@@ -49,8 +60,9 @@ SETTINGS = {
     ("BA", 1, 10): {"strengths": (0.1, 1.0), "graph": "barabasi_albert"},
     ("iER", 3, 10): {"strengths": (0.1, 1.0), "graph": "islands"},
 }
-# Graphs of each size; the paper has 100.
-N_GRAPHS = {20: 60, 80: 20, 140: 6, 200: 4}
+# Graphs of each size; the paper has 100. Of these, partition sampling gets the first.
+N_GRAPHS = {20: 100, 80: 100, 140: 60, 200: 40}
+N_PARTITION_GRAPHS = {20: 100, 80: 20, 140: 5, 200: 2}
 THRESHOLDS = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 HEADLINE = 0.6
 # What a peer's significance level, or penalty over that of BIC, is set to
@@ -74,32 +86,19 @@ def accuracy(truth, estimate):
     }
 
 
-def run_peer(method, X, connection):
-    """Estimate a CPDAG by causal-learn, and send it through a connection."""
+def run_peer(method, X):
+    """Estimate a CPDAG by causal-learn: the graph, and the seconds without imports."""
     from causallearn.search.ConstraintBased.PC import pc
     from causallearn.search.ScoreBased.GES import ges
 
     if method == "PC":
-        graph = pc(X, alpha=PEERS["PC"], show_progress=False).G.graph
+        result, seconds = timed(pc, X, alpha=PEERS["PC"], show_progress=False)
+        graph = result.G.graph
     else:
-        graph = ges(X, score_func="local_score_BIC")["G"].graph
+        result, seconds = timed(ges, X, score_func="local_score_BIC")
+        graph = result["G"].graph
     # graph[i, j] = -1 is a tail at i, 1 an arrowhead at i
-    connection.send((graph.T == 1) | ((graph == -1) & (graph.T == -1)))
-
-
-def peer(method, X, time_limit):
-    """The CPDAG by a peer, or None if the time is up."""
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=run_peer, args=(method, X, sender))
-    process.start()
-    sender.close()
-    try:
-        return receiver.recv() if receiver.poll(time_limit) else None
-    except EOFError:
-        return None  # it failed
-    finally:
-        process.terminate()
-        process.join()
+    return (graph.T == 1) | ((graph == -1) & (graph.T == -1)), seconds
 
 
 def study_graph(setting, n, graph, args):
@@ -142,20 +141,26 @@ def study_graph(setting, n, graph, args):
         }.items():
             if method not in args.methods:
                 continue
+            if method == "partition" and graph >= N_PARTITION_GRAPHS.get(n, 2):
+                continue
             _, seconds = timed(sampler.fit, X)
             probability = sampler.edge_probabilities("cpdag")
             add(method, seconds, {p: probability > p for p in THRESHOLDS})
     if graph < args.peer_graphs:
         for method, value in PEERS.items():
             if method in args.methods and n <= LARGEST_PEER[method]:
-                estimate, seconds = timed(peer, method, X, args.time_limit)
-                if estimate is not None:
+                outcome = in_process(run_peer, method, X, timeout=args.time_limit)
+                if outcome["status"] == "ok":
+                    estimate, seconds = outcome["result"]
                     add(method, seconds, {value: estimate})
     return rows
 
 
-def summarize(rows):
-    """Quartiles and means over graphs, with the paper's column names."""
+def summarize(rows, paper):
+    """Quartiles and means over graphs, with the paper's column names.
+
+    `paper` has the paper's rows by method and threshold.
+    """
     groups = {}
     for row in rows:
         groups.setdefault((row["method"], row["value"]), []).append(row)
@@ -178,6 +183,12 @@ def summarize(rows):
             "seconds_median": float(np.median(columns["seconds"])),
             "seconds_max": float(np.max(columns["seconds"])),
         })  # fmt: skip
+        theirs = paper.get((method, 0.25 if method == "MAP" else value))
+        if theirs and len(shd) > 1 and method not in PEERS:
+            summary[-1].update(
+                above_median=above_median(shd, float(theirs["SHDn_median"])),
+                above_mean=above_mean(shd, float(theirs["SHDn_mean"])),
+            )
     return summary
 
 
@@ -238,7 +249,7 @@ def main():
     table = Table(
         type="s", n="d", N="d", parents="d", method="s", median=".3f", mean=".3f",
         paper_median=".3f", paper_mean=".3f", seconds=".2f", paper_s=".1f",
-        speedup=".0f", verdict="s",
+        speedup=".0f", verdict=">24",
     )  # fmt: skip
     results, missed = [], 0
     for n in args.sizes:
@@ -251,15 +262,19 @@ def main():
                 delayed(study_graph)(setting, n, graph, args)
                 for graph in range(args.graphs or N_GRAPHS.get(n, 4))
             )
-            summary = summarize([row for each in rows for row in each])
+            paper = {
+                key[4:]: row
+                for key, row in accuracies.items()
+                if key[:4] == tuple(where.values())
+            }
+            summary = summarize([row for each in rows for row in each], paper)
             results += [where | row for row in summary]
             write_results(args.name, results, packages=("causal-learn",))
             for row in summary:
                 method, value = row["method"], row["value"]
                 if value not in ("", HEADLINE) and method not in PEERS:
                     continue
-                key = (*where.values(), method)
-                theirs = accuracies.get((*key, 0.25 if method == "MAP" else value), {})
+                theirs = paper.get((method, 0.25 if method == "MAP" else value))
                 line = where | {
                     "method": method,
                     "median": row["SHDn_median"],
@@ -269,24 +284,26 @@ def main():
                 if method not in PEERS and theirs:
                     line["paper_median"] = float(theirs["SHDn_median"])
                     line["paper_mean"] = float(theirs["SHDn_mean"])
-                    line["paper_s"] = float(runtimes[*key, 0]["time_median"])
+                    key = (*where.values(), method, 0)
+                    line["paper_s"] = float(runtimes[key]["time_median"])
+                    short = [
+                        f"{name} +{row.get(f'above_{name}', 0):.1f}"
+                        for name in ("median", "mean")
+                        if line[name] > line[f"paper_{name}"] + 1e-9
+                    ]
+                    line["verdict"] = ", ".join(short) or "ok"
                 if method == "MCMC" and theirs:
                     # search and sampling together
                     line["seconds"] += summary[0]["seconds_median"]
-                    line["paper_s"] += float(
-                        runtimes[*where.values(), "MAP", 0]["time_median"]
-                    )
+                    key = (*where.values(), "MAP", 0)
+                    line["paper_s"] += float(runtimes[key]["time_median"])
                     line["speedup"] = line["paper_s"] / line["seconds"]
-                    ok = [
-                        line["median"] <= line["paper_median"] + 1e-9,
-                        line["mean"] <= line["paper_mean"] + 1e-9,
-                        line["speedup"] >= speed_up(n),
-                    ]
-                    names = ["median", "mean", "time"]
-                    short = [name for name, fine in zip(names, ok, strict=True)
-                             if not fine]  # fmt: skip
-                    missed += bool(short)
-                    line["verdict"] = ",".join(short) or "ok"
+                    slow = line["speedup"] < speed_up(n)
+                    if slow:
+                        line["verdict"] += ", time"
+                    missed += slow or any(
+                        row.get(f"above_{name}", 0) > 2 for name in ("median", "mean")
+                    )
                 table.add(line)
     print(f"results in {(RESULTS / args.name).with_suffix('.csv')}")
     return 1 if missed else 0

@@ -1,6 +1,6 @@
 """Samplers side by side: ours over orders and partitions, and sumu's Gadget.
 
-    python benchmarks/versus.py            # 50 minutes, estimated, on one core
+    python benchmarks/versus.py            # an hour and a half on one core
     python benchmarks/versus.py --quick    # a minute
 
 Equal time: on data of few variables, whose exact posterior is known (exact.py), the
@@ -15,11 +15,10 @@ error against the posterior over DAGs does not vanish, and `bias` says what is l
 it with time; for them, `error_order` is the error against their own target.
 
 sumu is left out where it is not installed (``pip install sumu``). It is called as its
-README says, except for 4 tempered chains instead of 16 (``--sumu-chains``): of 1, 4 and
-16, tried on one or two small data sets with one seed each, 4 came closest to the exact
-posterior in the same time. It is given a number of steps, not a time: a short run
-tells how many fit into the time, and `took` is what they took. The log scores of its
-draws are by our score, so that means can be compared.
+README says, with 16 tempered chains, and with 4 and 1 instead, which leave it more
+steps in the same time (``--sumu-chains``). It is given a number of steps, not a time: a
+short run tells how many fit into the time, and `took` is what they took. The log scores
+of its draws are by our score, so that means can be compared.
 """
 
 import argparse
@@ -94,6 +93,11 @@ def adjacency_of(families, n):
         if parents:
             adjacency[list(parents[0]), child] = True
     return adjacency
+
+
+def sumu_chains(method):
+    """Number of tempered chains of "sumu 4"; None for our own methods."""
+    return int(method.split()[1]) if method.startswith("sumu") else None
 
 
 def run_sumu(X, n_candidates, n_chains, iterations, thinning, seed):
@@ -180,15 +184,18 @@ def compare_errors(arguments, note):
         exact = edge_probabilities(log_scores)
         exact_order = edge_probabilities(log_scores, "order")
         bias = errors(exact_order, exact)["rmse"]
-        speed = "not installed"
-        if installed("sumu") != "not installed":
-            speed = sumu_speed(X, n - 1, arguments.sumu_chains, arguments.limit)
+        speeds = {
+            method: sumu_speed(X, n - 1, sumu_chains(method), arguments.limit)
+            for method in arguments.methods
+            if sumu_chains(method)
+        }
         for seconds in arguments.seconds:
-            for method in ("order", "partition", "sumu"):
+            for method in arguments.methods:
+                speed = speeds.get(method)
                 for repeat in range(arguments.repeats):
                     row = {"n": n, "seconds": float(seconds), "method": method,
                            "repeat": repeat, "bias": bias, "status": "ok"}  # fmt: skip
-                    if method != "sumu":
+                    if speed is None:
                         (means, n_draws), took = timed(
                             run_ours, method, X, seconds, repeat
                         )
@@ -203,7 +210,7 @@ def compare_errors(arguments, note):
                             table.add(rows[-1])
                             break
                         outcome = in_process(
-                            run_sumu, X, n - 1, arguments.sumu_chains, steps, 1, repeat,
+                            run_sumu, X, n - 1, sumu_chains(method), steps, 1, repeat,
                             timeout=arguments.limit,
                         )  # fmt: skip
                         if outcome["status"] != "ok":
@@ -231,9 +238,9 @@ def compare_mixing(arguments, note):
         X = make_gaussian_network(10 * n, n, random_state=n).data
         search, search_seconds = timed(final_space, FairBGe(), X)
         tables, table_seconds = timed(tables_of, search.score_, search.search_space_)
-        for method in ("order", "partition", "sumu"):
+        for method in arguments.methods:
             row = {"n": n, "method": method, "status": "ok"}
-            if method != "sumu":
+            if not sumu_chains(method):
                 chain = chain_from_dag(method, tables, search.adjacency_)
                 # often enough that the draws depend on each other: independent
                 # ones would tell how many were asked for, not how many there are
@@ -244,13 +251,9 @@ def compare_mixing(arguments, note):
                 )
                 row["setup"] = search_seconds + table_seconds
             else:
-                if installed("sumu") == "not installed":
-                    rows.append({**row, "status": "not installed"})
-                    table.add(rows[-1])
-                    continue
                 n_candidates = min(n - 1, 12)
                 speed = sumu_speed(
-                    X, n_candidates, arguments.sumu_chains, arguments.limit
+                    X, n_candidates, sumu_chains(method), arguments.limit
                 )
                 if isinstance(speed, str):
                     rows.append({**row, "status": speed})
@@ -258,7 +261,7 @@ def compare_mixing(arguments, note):
                     continue
                 steps = max(10, int(arguments.mixing_seconds / speed[1]))
                 outcome = in_process(
-                    run_sumu, X, n_candidates, arguments.sumu_chains, steps,
+                    run_sumu, X, n_candidates, sumu_chains(method), steps,
                     max(1, steps // 10_000), 0,
                     timeout=10 * arguments.limit,
                 )  # fmt: skip
@@ -302,7 +305,7 @@ def main():
                         help="draws of ours, for effective draws")  # fmt: skip
     parser.add_argument("--mixing-seconds", type=float, default=120.0,
                         help="time of sumu, for effective draws")  # fmt: skip
-    parser.add_argument("--sumu-chains", type=int, default=4,
+    parser.add_argument("--sumu-chains", type=int, nargs="+", default=[1, 4, 16],
                         help="tempered chains of sumu")  # fmt: skip
     parser.add_argument("--limit", type=float, default=300.0,
                         help="seconds a run of sumu may take")  # fmt: skip
@@ -314,6 +317,11 @@ def main():
         arguments.exact_sizes, arguments.seconds = [6], [0.5, 2.0]
         arguments.repeats, arguments.sizes = 1, [12]
         arguments.draws, arguments.mixing_seconds, arguments.limit = 2000, 1.0, 60.0
+    arguments.methods = ["order", "partition"]
+    if installed("sumu") != "not installed":
+        arguments.methods += [f"sumu {k}" for k in arguments.sumu_chains]
+    else:
+        print("sumu is not installed, and left out")
     compare_errors(arguments, note)
     compare_mixing(arguments, note)
 
