@@ -26,6 +26,7 @@ two, or too little speed.
 
 import argparse
 import csv
+import itertools
 import sys
 import warnings
 
@@ -62,7 +63,7 @@ SETTINGS = {
 }
 # Graphs of each size; the paper has 100. Of these, partition sampling gets the first.
 N_GRAPHS = {20: 100, 80: 100, 140: 60, 200: 40}
-N_PARTITION_GRAPHS = {20: 100, 80: 20, 140: 5, 200: 2}
+N_PARTITION_GRAPHS = {20: 100, 80: 20, 140: 4, 200: 1}
 THRESHOLDS = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 HEADLINE = 0.6
 # What a peer's significance level, or penalty over that of BIC, is set to
@@ -224,7 +225,12 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--graphs", type=int, help="graphs per setting")
+    parser.add_argument(
+        "--graphs",
+        type=int,
+        nargs="+",
+        help="graphs per setting, for each of the sizes",
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 80, 140, 200])
     parser.add_argument(
         "--types", nargs="+", default=["ERs", "ER", "BA", "iER"], help="kinds of graph"
@@ -241,6 +247,9 @@ def main():
     )
     parser.add_argument("--name", default="paper", help="name of the results")
     args = parser.parse_args()
+    n_graphs = {n: N_GRAPHS.get(n, 4) for n in args.sizes}
+    if args.graphs:
+        n_graphs = dict(zip(args.sizes, itertools.cycle(args.graphs), strict=False))
 
     accuracies = read_paper("paper_accuracy.csv")
     runtimes = read_paper("paper_runtime.csv")
@@ -260,7 +269,7 @@ def main():
             where = {"type": kind, "n": n, "N": factor * n, "parents": parents}
             rows = Parallel(n_jobs=args.jobs)(
                 delayed(study_graph)(setting, n, graph, args)
-                for graph in range(args.graphs or N_GRAPHS.get(n, 4))
+                for graph in range(n_graphs[n])
             )
             paper = {
                 key[4:]: row

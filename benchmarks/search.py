@@ -21,6 +21,7 @@ score is worth.
 
 import argparse
 import csv
+import itertools
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,7 +96,7 @@ def run_paper_setting(args):
     reached = []
     for n in args.sizes:
         for factor in args.factors:
-            n_graphs = args.graphs or N_GRAPHS.get(n, 5)
+            n_graphs = args.n_graphs[n]
             distances, gains, seconds = [], [], []
             for network in make_graphs(n, factor, n_graphs, args.seed):
                 model, took = fit(network.data, BGe(alpha_mu=0.25), args.seed)
@@ -144,7 +145,7 @@ def run_engines(args):
     print(f"{'n':>4}{'N':>6}" + "".join(f"{engine:>26}" for engine in engines))
     for n in args.sizes:
         for factor in args.factors:
-            n_graphs = args.graphs or min(5, N_GRAPHS.get(n, 5))
+            n_graphs = args.n_graphs[n]
             scores, seconds = [], []
             for network in make_graphs(n, factor, n_graphs, args.seed):
                 fits = [
@@ -206,7 +207,7 @@ def run_paired(args):
     )
     for n in args.sizes:
         for factor in args.factors:
-            n_graphs = args.graphs or N_GRAPHS.get(n, 5)
+            n_graphs = args.n_graphs[n]
             distances, false, scores = [], [], []
             for network in make_graphs(n, factor, n_graphs, args.seed):
                 score = BGe(alpha_mu=0.25)
@@ -246,7 +247,7 @@ def run_ablation(args):
     print(f"{'n':>4}{'N':>6}{'without':>20}{'below':>8}{'less by':>9}{'seconds':>9}")
     for n in args.sizes:
         for factor in args.factors:
-            n_graphs = args.graphs or N_GRAPHS.get(n, 5)
+            n_graphs = args.n_graphs[n]
             networks = list(make_graphs(n, factor, n_graphs, args.seed))
             whole = None
             for ingredient in ingredients:
@@ -272,7 +273,12 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--graphs", type=int, help="graphs per setting")
+    parser.add_argument(
+        "--graphs",
+        type=int,
+        nargs="+",
+        help="graphs per setting, for each of the sizes",
+    )
     parser.add_argument(
         "--sizes", type=int, nargs="+", help="numbers of variables, n (20 80 140 200)"
     )
@@ -296,10 +302,17 @@ def main():
     )
     args = parser.parse_args()
     if args.quick:
-        args.graphs = args.graphs or 3
+        args.graphs = args.graphs or [3]
         args.sizes = args.sizes or [20]
+    if args.engines:
+        args.graphs = args.graphs or [5]
     if args.sizes is None:
         args.sizes = [20, 80] if args.engines or args.ablation else [*N_GRAPHS]
+    args.n_graphs = {n: N_GRAPHS.get(n, 5) for n in args.sizes}
+    if args.graphs:
+        args.n_graphs = dict(
+            zip(args.sizes, itertools.cycle(args.graphs), strict=False)
+        )
 
     fit(np.random.default_rng(0).normal(size=(50, 17)), BGe(), 0)  # imports
     if args.engines:

@@ -39,7 +39,7 @@ LEAST_GAIN = 1e-7
 KICK_SIZE = 3
 # Expansions in a row without a better DAG before a search ends.
 PATIENCE = 4
-# Steps of the fresh start when the search from the best order is stuck, over `n_iter`.
+# Steps of a fresh start, at the beginning and when a search is stuck, over `n_iter`.
 FRESH_SHARE = 4
 # Draws of the short chain behind expansion by posterior probability.
 POSTERIOR_DRAWS = 200
@@ -533,7 +533,7 @@ def iterate_space(
     restart : int, default=0
         Which of several independent searches this is.
     start : ndarray of bool, shape (n_features, n_features), default=None
-        A DAG to start from; None for a random order.
+        A DAG to start from; None for an order that is annealed.
     stop : Stop, default=None
         Ends the search early.
 
@@ -543,14 +543,21 @@ def iterate_space(
         The best DAG ever seen, and the space that was found for it.
     """
     stream = bit_generator(entropy, 2, restart)
-    if start is None:
-        start = problem.constraints.required
     generator = np.random.Generator(stream)
-    order = random_order(generator, start)
+    order = None if start is None else random_order(generator, start)
     best, log_score = None, -np.inf
     tables, history, n_stalled = None, [], 0
     before_widening = None
     how = options.engine, options.n_iter
+
+    def anneal_afresh(tables):
+        """A good order, whatever the search has found so far."""
+        order, _ = search_orders(
+            tables, random_order(generator, problem.constraints.required), stream,
+            "annealing", FRESH_SHARE * options.n_iter, stop=stop,
+        )  # fmt: skip
+        return order
+
     reversals = once_per_dag(reverse_edges, problem, options.max_parents)
     pairs = once_per_dag(paying_pairs, problem)
     while True:
@@ -562,14 +569,12 @@ def iterate_space(
             previous=tables, workspace=problem.workspace, n_jobs=options.n_jobs,
             memory_limit=options.memory_limit, names=problem.names,
         )  # fmt: skip
+        if order is None:
+            order = anneal_afresh(tables)
         order, value = search_orders(tables, order, stream, *how, stop=stop)
         if options.thorough and not n_stalled and value <= log_score + LEAST_GAIN:
             # stuck: by now the space may hold a better DAG far from here
-            fresh = random_order(generator, problem.constraints.required)
-            fresh, _ = search_orders(
-                tables, fresh, stream, "annealing", FRESH_SHARE * options.n_iter,
-                stop=stop,
-            )  # fmt: skip
+            fresh = anneal_afresh(tables)
             fresh, fresh_value = search_orders(tables, fresh, stream, *how, stop=stop)
             if fresh_value > value + LEAST_GAIN:
                 order, value = fresh, fresh_value

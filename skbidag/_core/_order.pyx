@@ -537,13 +537,15 @@ cdef class OrderChain:
         cdef:
             Py_ssize_t n = self.n, s, slot = n - 1
             Py_ssize_t from_ = <Py_ssize_t> self.place[node]
-            double top = -INFINITY, total = 0.0, u
+            double top = -INFINITY, total = 0.0, u, least
             Py_ssize_t best = 0
         self.propose_relocation(node)
         for s in range(n):
-            if self.slot_total[s] > top:
-                top = self.slot_total[s]
-                best = s
+            top = max(top, self.slot_total[s])
+        least = self.least_gain(top)
+        # the first of equals, which must not be up to rounding
+        while self.slot_total[best] < top - least:
+            best += 1
         for s in range(n):
             self.weight[s] = skb_exp(self.power * (self.slot_total[s] - top))
             total += self.weight[s]
@@ -554,7 +556,7 @@ cdef class OrderChain:
             if u < 0:
                 slot = s
                 break
-        if self.maximize and top > self.best_log_score:
+        if self.maximize and top > self.best_log_score + least:
             slot = best  # do not walk past the best order so far
         self.apply_relocation(node, slot)
         self.inspect(self.current)
