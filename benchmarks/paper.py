@@ -229,7 +229,7 @@ def main():
         "--graphs",
         type=int,
         nargs="+",
-        help="graphs per setting, for each of the sizes",
+        help="graphs per setting, by size",
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=[20, 80, 140, 200])
     parser.add_argument(

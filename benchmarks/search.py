@@ -277,7 +277,7 @@ def main():
         "--graphs",
         type=int,
         nargs="+",
-        help="graphs per setting, for each of the sizes",
+        help="graphs per setting, by size",
     )
     parser.add_argument(
         "--sizes", type=int, nargs="+", help="numbers of variables, n (20 80 140 200)"
