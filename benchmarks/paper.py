@@ -2,6 +2,7 @@
 
     python benchmarks/paper.py                     # an hour and a half on one core
     python benchmarks/paper.py --graphs 3 --sizes 20 80      # two minutes
+    python benchmarks/paper.py --alike             # are the data? some minutes
     python benchmarks/figures.py                   # then the figures
 
 Linear Gaussian networks: Erdős–Rényi graphs with strong (ERs) and weak (ER) effects,
@@ -21,7 +22,8 @@ one core; run it with ``OMP_NUM_THREADS=1``. What is asked for: with a threshold
 together 100 times as fast as the paper's median (20 times with 20 variables). The
 paper's graphs and ours are different ones. So where a distance is above, the verdict
 says by how many standard errors of the difference; what counts as missed is more than
-two, or too little speed.
+two, or too little speed. Whether the data are alike, PC's skeleton tells, whose TPR at
+fixed levels depends on nothing else (``--alike``).
 """
 
 import argparse
@@ -47,6 +49,7 @@ from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,
     PartitionMCMCStructure,
+    PCSkeleton,
 )
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import to_cpdag
@@ -102,16 +105,55 @@ def run_peer(method, X):
     return (graph.T == 1) | ((graph == -1) & (graph.T == -1)), seconds
 
 
-def study_graph(setting, n, graph, args):
-    """All methods on the data of one graph: a list of rows."""
-    kind, parents, factor = setting
-    network = make_gaussian_network(
+def make_graph(setting, n, graph, args):
+    """The data of one graph."""
+    _, parents, factor = setting
+    return make_gaussian_network(
         factor * n,
         n,
         expected_parents=parents,
         random_state=1000 * args.seed + graph,
         **SETTINGS[setting],
     )
+
+
+def compare_data(args, n_graphs, paper):
+    """Are the data alike? TPR of PC's skeleton on ours, and in the paper."""
+    table = Table(
+        type="s", n="d", N="d", parents="d", alpha=".2f", q1=".3f", median=".3f",
+        q3=".3f", paper_q1=".3f", paper_median=".3f", paper_q3=".3f", above="+.1f",
+    )  # fmt: skip
+    for n in args.sizes:
+        for setting in SETTINGS:
+            kind, parents, factor = setting
+            if kind not in args.types:
+                continue
+            networks = [
+                make_graph(setting, n, graph, args) for graph in range(n_graphs[n])
+            ]
+            for alpha in (0.01, 0.05):
+                rates = []
+                for network in networks:
+                    skeleton = PCSkeleton(alpha=alpha).fit(network.data).search_space_
+                    rates.append(
+                        compare_graphs(network.adjacency, skeleton, "skeleton").TPR
+                    )
+                line = {"type": kind, "n": n, "N": factor * n, "parents": parents}
+                theirs = paper.get((*line.values(), "PC", alpha))
+                line["alpha"] = alpha
+                for k, name in enumerate(("q1", "median", "q3"), 1):
+                    line[name] = float(np.quantile(rates, k / 4))
+                    if theirs:
+                        line[f"paper_{name}"] = float(theirs[f"TPR_{name}"])
+                if theirs:
+                    line["above"] = above_median(rates, line["paper_median"])
+                table.add(line)
+
+
+def study_graph(setting, n, graph, args):
+    """All methods on the data of one graph: a list of rows."""
+    kind = setting[0]
+    network = make_graph(setting, n, graph, args)
     X, truth = network.data, network.adjacency
     alpha = min(0.4, 20 / n) / (2 if kind == "BA" else 1)
     common = {"score": BGe(alpha_mu=0.25), "random_state": graph}
@@ -246,6 +288,9 @@ def main():
         "--jobs", type=int, default=1, help="graphs at a time; 1 for times that count"
     )
     parser.add_argument("--name", default="paper", help="name of the results")
+    parser.add_argument(
+        "--alike", action="store_true", help="compare the data, by PC's skeletons"
+    )
     args = parser.parse_args()
     n_graphs = {n: N_GRAPHS.get(n, 4) for n in args.sizes}
     if args.graphs:
@@ -253,6 +298,9 @@ def main():
 
     accuracies = read_paper("paper_accuracy.csv")
     runtimes = read_paper("paper_runtime.csv")
+    if args.alike:
+        compare_data(args, n_graphs, accuracies)
+        return 0
     if accuracies:
         write_reference(accuracies, runtimes)
     table = Table(
