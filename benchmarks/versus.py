@@ -130,13 +130,19 @@ def sumu_speed(X, n_candidates, n_chains, limit):
 
     A step is timed by the difference of two runs: the set-up is part of both.
     """
-    short = in_process(run_sumu, X, n_candidates, n_chains, 10, 1, 0, timeout=limit)
-    long = in_process(run_sumu, X, n_candidates, n_chains, 310, 1, 0, timeout=limit)
-    for run in (short, long):
+    # burn-in comes on top of the steps that are asked for
+    few, many = 10, 1010
+    runs = [
+        in_process(run_sumu, X, n_candidates, n_chains, steps, 1, 0, timeout=limit)
+        for steps in (few, many)
+    ]
+    for run in runs:
         if run["status"] != "ok":
             return run["status"]
-    step = max(1e-5, (long["seconds"] - short["seconds"]) / (1.2 * 300))
-    return max(0.0, short["seconds"] - 12 * step), step
+    short, long = (run["seconds"] for run in runs)
+    # a short run that happened to be slow must not make steps look free
+    step = max(long - short, 0.1 * long) / ((1 + BURN_IN) * (many - few))
+    return max(0.0, short - (1 + BURN_IN) * few * step), step
 
 
 def run_ours(kind, X, seconds, seed):
@@ -263,7 +269,7 @@ def compare_mixing(arguments, note):
                 outcome = in_process(
                     run_sumu, X, n_candidates, sumu_chains(method), steps,
                     max(1, steps // 10_000), 0,
-                    timeout=10 * arguments.limit,
+                    timeout=arguments.limit + 4 * arguments.mixing_seconds,
                 )  # fmt: skip
                 if outcome["status"] != "ok":
                     rows.append({**row, "status": outcome["status"]})
@@ -294,7 +300,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--exact-sizes", type=int, nargs="+", default=[6, 8, 10],
+    parser.add_argument("--exact-sizes", type=int, nargs="*", default=[6, 8, 10],
                         help="variables where the posterior is exact")  # fmt: skip
     parser.add_argument("--seconds", type=float, nargs="+", default=[1, 3, 10, 30],
                         help="times to reach an error in")  # fmt: skip
