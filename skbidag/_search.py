@@ -12,6 +12,7 @@ gets around that; `docs/architecture.rst` has the measurements:
 - the first space holds, beside PC's neighbors, the parents that forward selection
   by the score itself picks for each node from all variables: that is the node's
   Markov blanket, which its parents are in;
+- the first order, and another one when the search is stuck, are annealed;
 - what an expansion found stays in the space as long as there is room, and where
   there is none the strongest stay;
 - when the best DAG adds nothing, pairs of new parents that raise a node's score
