@@ -335,7 +335,7 @@ def build_tables(
     def build(node):
         table = kept.get(node)
         if table is None:
-            table = score_table(score, space, node, workspace)
+            table = score_table(score, space, node, workspace, scores or sums)
         if sums:
             table.add_sums(workspace)
         if maxima:
@@ -355,15 +355,21 @@ def is_current(table, space):
     )
 
 
-def score_table(score, space, node, workspace):
-    """Score all parent sets that `space` permits for `node`."""
+def score_table(score, space, node, workspace, complete=True):
+    """Score all parent sets that `space` permits for `node`.
+
+    If not `complete`, sets that score less than one of their subsets may be left out.
+    """
     candidates, outsiders = space.candidates(node), space.outsiders(node)
     width = table_width(space.n_features, space.extended)
     base_column = node if space.extended and width > 1 else 0
     scores = workspace.take((1 << len(candidates), width))
     scores.fill(-np.inf)
-    score.fill_table(node, candidates, outsiders, base_column, scores)
     required = space.required_mask(node)
+    # what is left out may be less than a subset that lacks a required parent
+    complete = complete or bool(required)
+    fill = score.fill_table if complete else score.fill_table_for_maxima
+    fill(node, candidates, outsiders, base_column, scores)
     if required:
         scores[np.arange(len(scores)) & required != required] = -np.inf
     return NodeTable(node, candidates, outsiders, required, base_column, scores)

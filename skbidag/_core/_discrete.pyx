@@ -24,6 +24,15 @@ table. What neither suits (many levels, weighted rows) is counted outsider by ou
 
 Cost of a subset: O(N) to split and O(N · levels / 16) per outsider to count, with
 a look-up for each small group and one for each cell of a large one.
+
+Where only the maxima over subsets are asked for, most of the walk can be left out. The
+first value of the child in a cell has at most the probability 1/r by BDe, with r levels
+of the child, and all others at most 1; and whatever parents join a set, its observed
+cells only become more. So no superset of a set with c cells scores above −c ln r (de
+Campos & Ji 2011, with cells in the place of configurations), nor by BIC above minus the
+cost of the set itself. Once a subset does better than that, the set's supersets cannot
+matter. Subsets are visited in the order of their numbers, all subsets of a set before
+the set.
 """
 
 from libc.math cimport lgamma, log
@@ -102,6 +111,13 @@ cdef struct Walk:
     # Worth of the counts in small groups, by the sizes of the segments.
     long long* shape
     double* worth
+    # Whether entries that a subset beats may be left out; then for each subset the
+    # best score within it, and whether its supersets cannot do better.
+    bint best_only
+    double* best
+    unsigned char* dead
+    double log_child_levels
+    double odds_to_gain       # from any further parents, at most
 
 
 cdef inline double f_value(Walk* w, int t, double n) noexcept nogil:
@@ -158,7 +174,8 @@ cdef void split(Walk* w, int depth, const int* x, int levels) noexcept nogil:
     cdef int back = w.n_active[depth]
     cdef int n_new = 0
     cdef int group, level, place, size, row
-    memcpy(new_order + back, order + back, (w.n_rows - back) * sizeof(int))
+    if not w.unit:  # their weights are looked up
+        memcpy(new_order + back, order + back, (w.n_rows - back) * sizeof(int))
     for group in range(w.n_groups[depth]):
         memset(slot, 0, levels * sizeof(int))
         for place in range(start[group], start[group + 1]):
@@ -414,13 +431,11 @@ cdef void score_subset(
     cdef const int* start = w.group_start + <Py_ssize_t>depth * (w.n_rows + 1)
     cdef int n_groups = w.n_groups[depth]
     cdef int n_segments = 0
-    cdef int group, place, row, t, c, j, size, cells, levels
+    cdef int group, place, row, t
     cdef int previous
     cdef double f_top = 1.0
     cdef double g_top = 1.0
-    cdef double score, singles, fixed
-    cdef const int* x
-    cdef bint dense
+    cdef double score
     # Where the child's levels begin and end, and what they weigh.
     for group in range(n_groups):
         w.group_segment[group] = n_segments
@@ -452,8 +467,45 @@ cdef void score_subset(
         score += f_value(w, t, w.segment_weight[place])
     for group in range(n_groups):
         score += g_value(w, t, w.group_weight[group])
-    out[mask, base_column] = score + log_prior - w.cost * w.configurations[mask]
+    score += log_prior - w.cost * w.configurations[mask]
+    out[mask, base_column] = score
+    if w.best_only and cannot_be_bettered(
+        w, mask, score, log_prior, n_segments + w.n_rows - w.n_active[depth]
+    ):
+        return
+    score_outsiders(w, depth, mask, log_prior, f_top, g_top, out)
 
+
+cdef bint cannot_be_bettered(
+    Walk* w, Py_ssize_t mask, double score, double log_prior, int n_cells
+) noexcept nogil:
+    """Note the best score within a subset; tell whether no superset can beat it."""
+    cdef double best = score
+    cdef double limit
+    cdef int k
+    for k in range(w.n_candidates):
+        if mask >> k & 1:
+            best = max(best, w.best[mask ^ (<Py_ssize_t>1 << k)])
+    w.best[mask] = best
+    if w.bayes:
+        limit = -w.log_child_levels * n_cells
+    else:
+        limit = -w.cost * w.configurations[mask]
+    # Rounding must not make a difference.
+    w.dead[mask] = limit + log_prior + w.odds_to_gain < best - 1e-6
+    return w.dead[mask]
+
+
+cdef void score_outsiders(
+    Walk* w, int depth, Py_ssize_t mask, double log_prior, double f_top, double g_top,
+    double[:, :] out
+) noexcept nogil:
+    """Write the scores of the subset at `depth` plus each outsider."""
+    cdef const int* start = w.group_start + <Py_ssize_t>depth * (w.n_rows + 1)
+    cdef int c, group, j, t, size, cells, levels, outsider
+    cdef double singles, fixed
+    cdef const int* x
+    cdef bint dense
     for c in range(w.n_classes):
         levels = w.class_levels[c]
         t = w.table_of[mask * (w.n_classes + 1) + c + 1]
@@ -464,7 +516,7 @@ cdef void score_subset(
         for j in range(size):
             w.acc[j] = singles
         memset(w.shape, 0, N_SHAPES * sizeof(long long))
-        for group in range(n_groups):
+        for group in range(w.n_groups[depth]):
             if w.dense_width[c] > 0 and count_small(w, depth, c, group, t):
                 continue
             cells = w.group_segment[group + 1] - w.group_segment[group] + 1
@@ -484,30 +536,90 @@ cdef void score_subset(
                     w.acc[j] += count_sparse(w, depth, group, x, t)
         fixed = log_prior - w.cost * w.configurations[mask] * levels
         for j in range(size):
-            row = w.outsiders[w.class_start[c] + j]
-            out[mask, row] = w.acc[j] + fixed + w.log_odds[row]
+            outsider = w.outsiders[w.class_start[c] + j]
+            out[mask, outsider] = w.acc[j] + fixed + w.log_odds[outsider]
+
+
+cdef bint cannot_matter(Walk* w, Py_ssize_t mask) noexcept nogil:
+    """Tell whether a subset of `mask`, one candidate less, does better than all of it.
+
+    Sets that are skipped need no mark: whoever contains one either contains a marked
+    set with one candidate less, or is reached only through a marked set.
+    """
+    cdef int k
+    for k in range(w.n_candidates):
+        if mask >> k & 1 and w.dead[mask ^ (<Py_ssize_t>1 << k)]:
+            w.dead[mask] = True
+            return True
+    return False
 
 
 cdef void visit(
-    Walk* w, int depth, Py_ssize_t mask, int first, double log_prior,
+    Walk* w, int depth, Py_ssize_t mask, int lowest, double log_prior,
     int base_column, double[:, :] out
 ) noexcept nogil:
-    """Score the subset at `depth`, then those that add candidates from `first` on."""
+    """Score the subset at `depth`, then those that add candidates below `lowest`."""
     cdef int k
+    cdef Py_ssize_t larger
     score_subset(w, depth, mask, log_prior, base_column, out)
-    for k in range(first, w.n_candidates):
+    for k in range(lowest):
+        larger = mask | (<Py_ssize_t>1 << k)
+        if w.best_only and cannot_matter(w, larger):
+            continue
         split(
             w, depth, w.codes + <Py_ssize_t>w.candidates[k] * w.n_rows, w.levels[k]
         )
         visit(
-            w, depth + 1, mask | (<Py_ssize_t>1 << k), k + 1,
-            log_prior + w.log_odds[w.candidates[k]], base_column, out
+            w, depth + 1, larger, k, log_prior + w.log_odds[w.candidates[k]],
+            base_column, out
         )
+
+
+class Outsiders:
+    """Variables of which single ones join parent sets, as the kernel reads them.
+
+    Those with equally many levels, a class, lie side by side, a byte for each row's
+    code if the weights are all one and the levels few.
+
+    Parameters
+    ----------
+    codes : ndarray of int32 of shape (n_features, n_rows)
+        The data as codes from 0, one row of the array per variable.
+    weights : ndarray of float64 of shape (n_rows,)
+        How often each row counts.
+    n_levels : ndarray of int of shape (n_features,)
+        Number of levels of each variable.
+    variables : ndarray of int
+        Which variables.
+    """
+
+    def __init__(self, codes, weights, n_levels, variables):
+        variables = np.asarray(variables, dtype=np.intc)
+        levels = np.asarray(n_levels)[variables]
+        order = np.argsort(levels, kind="stable")
+        self.variables = np.ascontiguousarray(variables[order])
+        class_levels, class_start = np.unique(levels[order], return_index=True)
+        self.class_levels = class_levels.astype(np.intc)
+        self.class_start = np.append(class_start, len(variables)).astype(np.intc)
+        self.class_size = np.diff(self.class_start).astype(np.intp)
+        dense = (weights == 1.0).all() & (class_levels <= MOST_DENSE_LEVELS)
+        self.width = np.where(dense, -(-self.class_size // LANES) * LANES, 0).astype(
+            np.intp
+        )
+        self.offset = np.cumsum(self.width) - self.width
+        self.bytes = np.zeros(
+            (codes.shape[1], max(1, self.width.sum())), dtype=np.uint8
+        )
+        for c in np.flatnonzero(dense):
+            self.bytes[:, self.offset[c]:self.offset[c] + self.class_size[c]] = codes[
+                self.variables[self.class_start[c]:self.class_start[c + 1]]
+            ].T
 
 
 def fill_discrete_table(
     codes, weights, n_levels, int node, candidates, outsiders, int base_column,
-    log_odds, double pseudo_count, double cost, double[:, :] out
+    log_odds, double pseudo_count, double cost, double[:, :] out, *, fixed=None,
+    bint best_only=False
 ):
     """Write the score of every subset of `candidates` into a table.
 
@@ -521,8 +633,10 @@ def fill_discrete_table(
         Number of levels of each variable.
     node : int
         The child.
-    candidates, outsiders : ndarray of int
-        The parents of which all subsets, and of which single ones are added.
+    candidates : ndarray of int
+        The parents of which all subsets are scored.
+    outsiders : Outsiders
+        Variables of which single ones are added to the subsets.
     base_column : int
         The column of `out` for the subsets as they are.
     log_odds : ndarray of float64 of shape (n_features,)
@@ -533,36 +647,29 @@ def fill_discrete_table(
         Subtracted for each configuration of the parents.
     out : ndarray of float64 of shape (2**n_candidates, n_columns)
         The table.
+    fixed : tuple of (ndarray, float, float), default=None
+        Parents that every set has beside the subset: the number of each row's
+        configuration of them, how many configurations are possible, and their log odds.
+    best_only : bool, default=False
+        Whether entries may be left as they are where a subset in the base column
+        scores higher.
     """
     cdef Walk w
     cdef int n_rows = codes.shape[1]
     candidates = np.ascontiguousarray(candidates, dtype=np.intc)
-    outsiders = np.asarray(outsiders, dtype=np.intc)
     n_levels = np.asarray(n_levels, dtype=np.intc)
     cdef int n_candidates = len(candidates)
-
-    # Outsiders with equally many levels side by side.
-    outsiders = outsiders[np.argsort(n_levels[outsiders], kind="stable")]
-    class_levels, class_start = np.unique(n_levels[outsiders], return_index=True)
-    cdef int n_classes = len(class_levels)
-    class_start = np.append(class_start, len(outsiders)).astype(np.intc)
-    class_levels = class_levels.astype(np.intc)
+    cdef int n_classes = len(outsiders.class_levels)
     unit = bool((weights == 1.0).all())
-    integral = bool((weights == np.floor(weights)).all())
-    class_size = np.diff(class_start).astype(np.intp)
-    dense_width = np.where(
-        unit & (class_levels <= MOST_DENSE_LEVELS), -(-class_size // LANES) * LANES, 0
-    ).astype(np.intp)
-    dense_offset = (np.cumsum(dense_width) - dense_width).astype(np.intp)
-    dense = np.zeros((n_rows, max(1, dense_width.sum())), dtype=np.uint8)
-    for c in range(n_classes):
-        if dense_width[c]:
-            dense[:, dense_offset[c]:dense_offset[c] + class_size[c]] = codes[
-                outsiders[class_start[c]:class_start[c + 1]]
-            ].T
+    integral = unit or bool((weights == np.floor(weights)).all())
+    cdef double fixed_odds = 0.0
+    cdef double fixed_configurations = 1.0
+    configuration = None
+    if fixed is not None:
+        configuration, fixed_configurations, fixed_odds = fixed
 
     # The distinct numbers of configurations, and which table belongs to which.
-    configurations = np.ones(1)
+    configurations = np.array([fixed_configurations])
     for candidate in candidates:
         configurations = np.append(
             configurations, configurations * n_levels[candidate]
@@ -571,7 +678,7 @@ def fill_discrete_table(
         raise ValueError(
             f"out must have {len(configurations)} rows, got {out.shape[0]}."
         )
-    families = configurations[:, None] * np.append(1, class_levels)
+    families = configurations[:, None] * np.append(1, outsiders.class_levels)
     if pseudo_count > 0:
         distinct, table_of = np.unique(families, return_inverse=True)
     else:
@@ -596,12 +703,12 @@ def fill_discrete_table(
     cdef const int[::1] candidates_view = candidates
     cdef const int[::1] levels_view = n_levels[candidates]
     cdef const double[::1] odds_view = np.ascontiguousarray(log_odds)
-    cdef const int[::1] start_view = class_start
-    cdef const int[::1] class_levels_view = class_levels
-    cdef const int[::1] outsiders_view = np.ascontiguousarray(outsiders)
-    cdef const unsigned char[:, ::1] dense_view = dense
-    cdef const Py_ssize_t[::1] offset_view = dense_offset
-    cdef const Py_ssize_t[::1] width_view = dense_width
+    cdef const int[::1] start_view = outsiders.class_start
+    cdef const int[::1] class_levels_view = outsiders.class_levels
+    cdef const int[::1] outsiders_view = outsiders.variables
+    cdef const unsigned char[:, ::1] dense_view = outsiders.bytes
+    cdef const Py_ssize_t[::1] offset_view = outsiders.offset
+    cdef const Py_ssize_t[::1] width_view = outsiders.width
     cdef const double[::1] configurations_view = configurations
     cdef const int[::1] table_view = table_of
     cdef const double[::1] a_view = a
@@ -614,25 +721,36 @@ def fill_discrete_table(
     cdef int[::1] g_filled = np.zeros(len(distinct), dtype=np.intc)
     cdef int depths = n_candidates + 1
     orders = np.empty((depths, n_rows), dtype=np.intc)
-    orders[0] = np.argsort(codes[node], kind="stable")
+    group_starts = np.empty((depths, n_rows + 1), dtype=np.intc)
+    first_order, first_starts = first_groups(codes[node], configuration)
+    orders[0] = first_order
+    group_starts[0, :len(first_starts)] = first_starts
     cdef int[:, ::1] order = orders
-    cdef int[:, ::1] group_start = np.empty((depths, n_rows + 1), dtype=np.intc)
+    cdef int[:, ::1] group_start = group_starts
     cdef int[::1] n_groups = np.empty(depths, dtype=np.intc)
     cdef int[::1] n_active = np.empty(depths, dtype=np.intc)
+    n_groups[0] = len(first_starts) - 1
+    n_active[0] = first_starts[-1]
     cdef int[::1] segment_end = np.empty(n_rows, dtype=np.intc)
     cdef int[::1] group_segment = np.empty(n_rows + 1, dtype=np.intc)
     cdef double[::1] segment_weight = np.empty(n_rows)
     cdef double[::1] group_weight = np.empty(n_rows)
-    cdef Py_ssize_t most = max(1, (dense_width * class_levels).max(initial=0))
-    cdef double[::1] acc = np.empty(max(1, class_size.max(initial=0)))
+    cdef Py_ssize_t most = (outsiders.width * outsiders.class_levels).max(initial=1)
+    cdef double[::1] acc = np.empty(outsiders.class_size.max(initial=1))
     cdef unsigned char[::1] block = np.empty(most, dtype=np.uint8)
     cdef int[::1] count = np.empty(most, dtype=np.intc)
     cdef int[::1] total = np.empty(most, dtype=np.intc)
-    cdef double[::1] cell = np.zeros(max(1, n_levels.max()))
-    cdef double[::1] marginal = np.zeros(max(1, n_levels.max()))
+    cdef double[::1] cell = np.zeros(n_levels.max(initial=1))
+    cdef double[::1] marginal = np.zeros(n_levels.max(initial=1))
     cdef long long[::1] shape = np.empty(N_SHAPES, dtype=np.longlong)
     cdef double[::1] worth = np.empty(N_SHAPES * LARGEST_SPAN)
-    cdef int[::1] slot = np.empty(max(1, n_levels.max()), dtype=np.intc)
+    cdef double[::1] best = np.empty(len(configurations) if best_only else 1)
+    cdef unsigned char[::1] dead = np.zeros(len(best), dtype=np.uint8)
+    cdef double odds_to_gain = (
+        np.maximum(log_odds[candidates], 0.0).sum()
+        + np.max(log_odds[outsiders.variables], initial=0.0)
+    )
+    cdef int[::1] slot = np.empty(n_levels.max(initial=1), dtype=np.intc)
 
     w.n_rows = n_rows
     w.codes = &codes_view[0, 0]
@@ -682,11 +800,36 @@ def fill_discrete_table(
     w.slot = &slot[0]
     w.shape = &shape[0]
     w.worth = &worth[0]
+    # A fraction of an observation may have a probability above 1/r.
+    w.best_only = best_only and (pseudo_count <= 0 or weights.min() >= 1.0)
+    w.best = &best[0]
+    w.dead = &dead[0]
+    w.log_child_levels = log(<double>n_levels[node])
+    w.odds_to_gain = odds_to_gain
 
-    # The empty set: one group, or one single row.
-    n_groups[0] = n_rows > 1
-    n_active[0] = n_rows if n_rows > 1 else 0
-    group_start[0, 0] = 0
-    group_start[0, 1] = n_rows
     with nogil:
-        visit(&w, 0, 0, 0, 0.0, base_column, out)
+        visit(&w, 0, 0, n_candidates, fixed_odds, base_column, out)
+
+
+def first_groups(child, configuration=None):
+    """Sort rows into groups of equal configurations, and these by the child.
+
+    Returns
+    -------
+    order : ndarray of int
+        The rows, those that are alone in their configuration at the end.
+    starts : ndarray of int
+        Where each group starts, and where the last one ends.
+    """
+    if configuration is None:
+        order = np.argsort(child, kind="stable")
+        return order, np.array([0, len(order)] if len(order) > 1 else [0])
+    order = np.lexsort((child, configuration))
+    group = configuration[order]
+    begins = np.append(True, group[1:] != group[:-1])
+    single = begins & np.append(begins[1:], True)
+    begins = np.append(begins[~single], True)
+    return (
+        np.concatenate([order[~single], order[single]]),
+        np.flatnonzero(begins),
+    )

@@ -1,9 +1,11 @@
 """What the scores of categorical data share: codes, counts and tables."""
 
+from functools import cached_property
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skbidag._core._discrete import fill_discrete_table
+from skbidag._core._discrete import Outsiders, fill_discrete_table
 from skbidag.scores._categories import (
     check_categories,
     columns_of,
@@ -13,8 +15,8 @@ from skbidag.scores._categories import (
 from skbidag.scores._weights import check_weights
 from skbidag.scores.base import BaseScore
 
-# Levels of a variable that the kernel's integers can hold.
-MOST_LEVELS = 1 << 30
+# Configurations beyond which pseudo-counts come near the smallest numbers.
+MOST_CONFIGURATIONS = 1e200
 
 
 class DiscreteScore(BaseScore):
@@ -60,6 +62,7 @@ class DiscreteScore(BaseScore):
         self.n_levels_ = np.array([len(known) for known in levels], dtype=np.intp)
         self.codes_, self.counts_ = _collapse(codes, weights[keep], self.n_levels_)
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
+        self.__dict__.pop("_all_variables", None)  # of an earlier fit
 
     def encode(self, X, missing="error"):
         """Code new data by the levels seen in fit.
@@ -106,63 +109,61 @@ class DiscreteScore(BaseScore):
         return of_cell[of_cell > 0], of_configuration[of_configuration > 0]
 
     def addition_scores(self, node, parents):
-        # Parents that stay are like one parent with a level for each of their
-        # configurations: a table of two rows instead of 2**len(parents).
         parents = np.asarray(parents, dtype=np.intp)
         n_configurations = np.prod(self.n_levels_[parents].astype(float))
-        if n_configurations > MOST_LEVELS:
+        if n_configurations > MOST_CONFIGURATIONS:
             return super().addition_scores(node, parents)
-        n = self.n_features_in_
-        outsiders = np.setdiff1d(np.arange(n), [*parents, node])
-        if len(parents) < 2:
-            table = np.full((1 << len(parents), n), -np.inf)
-            self._fill_table(node, parents, outsiders, node, table)
-            table[-1, node] = -np.inf
-            return table[-1]
-        joint, _ = _configurations(
+        configuration, _ = _configurations(
             self._columns[parents], self.n_levels_[parents], self._columns.shape[1]
         )
-        log_odds = self.log_prior_odds_[:, node]
-        table = np.full((2, n), -np.inf)
+        log_odds = self.log_prior_odds_[parents, node].sum()
+        n = self.n_features_in_
+        table = np.empty((1, n + 1))
         self._fill_table(
             node,
-            [n],
-            outsiders,
-            node,
+            [],
+            self._all_variables,
+            n,
             table,
-            columns=np.vstack([self._columns, joint.astype(np.intc)]),
-            n_levels=np.append(self.n_levels_, int(n_configurations)),
-            log_odds=np.append(log_odds, log_odds[parents].sum()),
+            fixed=(configuration, n_configurations, log_odds),
         )
-        table[1, node] = -np.inf
-        return table[1]
+        log_scores = table[0, :n]
+        log_scores[parents] = log_scores[node] = -np.inf
+        return log_scores
 
-    def _fill_table(
-        self,
-        node,
-        candidates,
-        outsiders,
-        base_column,
-        out,
-        *,
-        columns=None,
-        n_levels=None,
-        log_odds=None,
-    ):
-        """Let the kernel fill a table, of other columns than the data's if given."""
+    @cached_property
+    def _all_variables(self):
+        """All variables as outsiders, laid out for the kernel once."""
+        return self._outsiders(np.arange(self.n_features_in_))
+
+    def _outsiders(self, variables):
+        return Outsiders(self._columns, self._weights, self.n_levels_, variables)
+
+    def fill_table(self, node, candidates, outsiders, base_column, out):
+        self._fill_table(node, candidates, self._outsiders(outsiders), base_column, out)
+
+    def fill_table_for_maxima(self, node, candidates, outsiders, base_column, out):
+        self._fill_table(
+            node, candidates, self._outsiders(outsiders), base_column, out,
+            best_only=True,
+        )  # fmt: skip
+
+    def _fill_table(self, node, candidates, outsiders, base_column, out, **options):
+        """Let the kernel fill a table."""
         pseudo_count, cost = self._kernel_constants(node)
         fill_discrete_table(
-            self._columns if columns is None else columns,
+            self._columns,
             self._weights,
-            self.n_levels_ if n_levels is None else n_levels,
+            self.n_levels_,
             node,
             candidates,
             outsiders,
             base_column,
-            self.log_prior_odds_[:, node] if log_odds is None else log_odds,
+            self.log_prior_odds_[:, node],
             pseudo_count,
             cost,
             out,
+            **options,
         )
 
 

@@ -149,6 +149,20 @@ class BaseScore(ABC, BaseEstimator):
                 parents = [*subset, int(outsider)]
                 out[mask, outsider] = self._finite_score(node, parents)
 
+    def fill_table_for_maxima(self, node, candidates, outsiders, base_column, out):
+        """Like `fill_table`, for a table of which only maxima over subsets are wanted.
+
+        Parameters
+        ----------
+        node, candidates, outsiders, base_column
+            As in :meth:`fill_table`.
+        out : ndarray of shape (2**K, n_columns)
+            Filled with -inf. Entries for which a subset of their candidates, in the
+            base column, scores higher may stay so: a score that can tell without
+            computing them saves most of a large table.
+        """
+        self.fill_table(node, candidates, outsiders, base_column, out)
+
     def _finite_score(self, node, parents):
         """Give the local score; sums over a table cannot hold an infinite one."""
         log_score = self.local_score(node, parents)

@@ -207,16 +207,6 @@ class BDe(DiscreteScore):
         prior = max(self.equivalent_sample_size / size, np.finfo(float).tiny)
         return counts.reshape(-1, shape[-1]) + prior
 
-    def fill_table(self, node, candidates, outsiders, base_column, out):
-        """Write the score of every subset of `candidates` into a table, compiled.
-
-        Parameters
-        ----------
-        node, candidates, outsiders, base_column, out
-            As in :meth:`BaseScore.fill_table`.
-        """
-        self._fill_table(node, candidates, outsiders, base_column, out)
-
     def _kernel_constants(self, node):
         return self.equivalent_sample_size, 0.0
 

@@ -126,15 +126,10 @@ class BIC(DiscreteScore):
             - self._cost(node) * n_configurations
         )
 
-    def fill_table(self, node, candidates, outsiders, base_column, out):
-        """Write the score of every subset of `candidates` into a table.
-
-        Parameters
-        ----------
-        node, candidates, outsiders, base_column, out
-            As in :meth:`BaseScore.fill_table`.
-        """
-        if self.kind_ == "gaussian":
+    def fill_table(self, node, candidates, outsiders, base_column, out):  # noqa: D102
+        if self.kind_ == "discrete":
+            super().fill_table(node, candidates, outsiders, base_column, out)
+        else:
             self._gaussian.fill_table(
                 self.log_prior_odds_[:, node],
                 node,
@@ -143,8 +138,14 @@ class BIC(DiscreteScore):
                 base_column,
                 out,
             )
+
+    def fill_table_for_maxima(  # noqa: D102
+        self, node, candidates, outsiders, base_column, out
+    ):
+        if self.kind_ == "discrete":
+            super().fill_table_for_maxima(node, candidates, outsiders, base_column, out)
         else:
-            self._fill_table(node, candidates, outsiders, base_column, out)
+            self.fill_table(node, candidates, outsiders, base_column, out)
 
     def _kernel_constants(self, node):
         return 0.0, self._cost(node)
