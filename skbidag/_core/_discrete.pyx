@@ -17,10 +17,14 @@ and does not see which outsider is added, so such rows leave the walk.
 The scores of the subset plus each outsider need the counts of the outsider's levels
 in each segment. Outsiders with the same number of levels share f and g and lie side
 by side, so that a row adds to the counts of all of them at once, 16 bytes an
-instruction: counting takes a fraction of the time of looking up f and g. In a small
-group the counts of all cells together make one number below 128, and what it is worth
-is looked up at once: many groups have segments of the same sizes and share that
-table. What neither suits (many levels, weighted rows) is counted outsider by outsider.
+instruction: counting takes a fraction of the time of looking up f and g. So what is
+looked up is worth as much as possible. Of a group of up to four rows it matters only
+which of them the outsider tells apart: one bit for each pair of rows, and what these
+bits are worth is looked up at once. In other small groups the counts of all cells
+together make one number below 128. Many groups have segments of the same sizes and
+share those tables. Elsewhere a binary outsider takes one look-up for each segment, of
+f(n) + f(size − n), and one of g. What none of this suits (many levels, weighted rows)
+is counted outsider by outsider.
 
 Cost of a subset: O(N) to split and O(N · levels / 16) per outsider to count, with
 a look-up for each small group and one for each cell of a large one.
@@ -47,12 +51,18 @@ cdef enum:
     # Shapes of small groups: numbers below LARGEST_SPAN have at most 7 digits.
     LARGEST_SPAN = 128
     N_DIGITS = 7
-    N_SHAPES = 64
+    N_SHAPES = 256
+    # Groups whose rows are compared pair by pair.
+    LARGEST_TINY = 4
+    # Counts that a byte holds.
+    LARGEST_BYTE = 255
+    SPAN_FACTOR = 2
 
 # Number of doubles in all look-up tables of f and g of a call, at most; untouched
 # ones cost no memory. What lies beyond a table's end is computed.
 TABLE_BUDGET = 1 << 22
 LONGEST_TABLE = 1 << 13
+PAIR_BUDGET = 1 << 22
 
 
 cdef struct Walk:
@@ -108,8 +118,15 @@ cdef struct Walk:
     double* cell
     double* marginal
     int* slot
-    # Worth of the counts in small groups, by the sizes of the segments.
+    int* aside
+    # f(n) + f(size - n), and the same of g, for each size up to the largest one.
+    int largest_pair
+    double* f_pairs
+    double* g_pairs
+    unsigned char* pairs_filled
+    # Worth of small groups, by the sizes of the segments and what else it depends on.
     long long* shape
+    long long* shape_of
     double* worth
     # Whether entries that a subset beats may be left out; then for each subset the
     # best score within it, and whether its supersets cannot do better.
@@ -163,6 +180,22 @@ cdef void extend_tables(Walk* w, int t, double f_top, double g_top) noexcept nog
     w.g_filled[t] = max(w.g_filled[t], stop)
 
 
+cdef inline int put_group(
+    int* order, int* starts, int n_groups, const int* rows, int size, int* front,
+    int* back
+) noexcept nogil:
+    """Put rows where the next group goes, or a single one to the end of the order."""
+    if size == 1:
+        back[0] -= 1
+        order[back[0]] = rows[0]
+    elif size > 1:
+        starts[n_groups] = front[0]
+        n_groups += 1
+        memcpy(order + front[0], rows, size * sizeof(int))
+        front[0] += size
+    return n_groups
+
+
 cdef void split(Walk* w, int depth, const int* x, int levels) noexcept nogil:
     """Split the groups at `depth` by the column x into those at depth + 1."""
     cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
@@ -177,6 +210,21 @@ cdef void split(Walk* w, int depth, const int* x, int levels) noexcept nogil:
     if not w.unit:  # their weights are looked up
         memcpy(new_order + back, order + back, (w.n_rows - back) * sizeof(int))
     for group in range(w.n_groups[depth]):
+        if levels == 2:
+            # One pass without branches: both kinds of rows are put aside.
+            place = size = 0
+            for row in order[start[group]:start[group + 1]]:
+                w.aside[size] = row
+                w.aside[w.n_rows + place] = row
+                place += x[row]
+                size += 1 - x[row]
+            n_new = put_group(
+                new_order, new_start, n_new, w.aside, size, &front, &back
+            )
+            n_new = put_group(
+                new_order, new_start, n_new, w.aside + w.n_rows, place, &front, &back
+            )
+            continue
         memset(slot, 0, levels * sizeof(int))
         for place in range(start[group], start[group + 1]):
             slot[x[order[place]]] += 1
@@ -200,6 +248,36 @@ cdef void split(Walk* w, int depth, const int* x, int levels) noexcept nogil:
     w.n_active[depth + 1] = front
 
 
+cdef inline void add_rows(
+    Walk* w, const unsigned char* dense, const int* rows, int n_rows,
+    unsigned char value, unsigned char step, Py_ssize_t width, unsigned char* count
+) noexcept nogil:
+    """Add `step` to the counts of the outsiders that have a value, for each row."""
+    cdef const unsigned char* x0
+    cdef const unsigned char* x1
+    cdef const unsigned char* x2
+    cdef const unsigned char* x3
+    cdef int place = 0
+    cdef Py_ssize_t j
+    # Four rows at a time: the counts are loaded and stored once for all of them.
+    while place + 4 <= n_rows:
+        x0 = dense + rows[place] * w.dense_stride
+        x1 = dense + rows[place + 1] * w.dense_stride
+        x2 = dense + rows[place + 2] * w.dense_stride
+        x3 = dense + rows[place + 3] * w.dense_stride
+        for j in range(width):
+            count[j] += (
+                (step if x0[j] == value else 0) + (step if x1[j] == value else 0)
+                + (step if x2[j] == value else 0) + (step if x3[j] == value else 0)
+            )
+        place += 4
+    while place < n_rows:
+        x0 = dense + rows[place] * w.dense_stride
+        for j in range(width):
+            count[j] += step if x0[j] == value else 0
+        place += 1
+
+
 cdef void count_dense(Walk* w, int depth, int c, int group, int t) noexcept nogil:
     """Add a group's part in the scores of all outsiders of a class.
 
@@ -211,7 +289,6 @@ cdef void count_dense(Walk* w, int depth, int c, int group, int t) noexcept nogi
     cdef Py_ssize_t width = w.dense_width[c]
     cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
     cdef const unsigned char* dense = w.dense + w.dense_offset[c]
-    cdef const unsigned char* x
     cdef unsigned char* block
     cdef int* count
     cdef int* total = w.total
@@ -222,7 +299,6 @@ cdef void count_dense(Walk* w, int depth, int c, int group, int t) noexcept nogi
     cdef int first = w.group_segment[group]
     cdef int last = w.group_segment[group + 1]
     cdef int begin = w.group_start[<Py_ssize_t>depth * (w.n_rows + 1) + group]
-    cdef unsigned char value
     memset(total, 0, levels * width * sizeof(int))
     for segment in range(first, last):
         end = w.segment_end[segment]
@@ -236,20 +312,17 @@ cdef void count_dense(Walk* w, int depth, int c, int group, int t) noexcept nogi
             # Bytes count to 255.
             stop = min(place + 255, end)
             memset(w.block, 0, (levels - 1) * width)
-            while place < stop:
-                x = dense + order[place] * w.dense_stride
-                for level in range(1, levels):
-                    block = w.block + (level - 1) * width
-                    value = <unsigned char>level
-                    for j in range(width):
-                        block[j] += x[j] == value
-                place += 1
             for level in range(1, levels):
                 block = w.block + (level - 1) * width
+                add_rows(
+                    w, dense, order + place, stop - place, <unsigned char>level, 1,
+                    width, block
+                )
                 count = w.count + level * width
                 for j in range(width):
                     count[j] += block[j]
                     w.count[j] -= block[j]
+            place = stop
         for level in range(levels):
             count = w.count + level * width
             for j in range(n_outsiders):
@@ -269,6 +342,123 @@ cdef void count_dense(Walk* w, int depth, int c, int group, int t) noexcept nogi
         else:
             for j in range(n_outsiders):
                 acc[j] += g_value(w, t, count[j])
+
+
+cdef inline const double* worth_of(
+    Walk* w, long long shape, long long key, bint* known
+) noexcept nogil:
+    """Give the place of a shape's table, and whether the table is there already."""
+    cdef long long mixed = (shape ^ (shape >> 4) ^ (shape >> 9)) + 37 * key
+    cdef int slot = <int>(mixed & (N_SHAPES - 1))
+    known[0] = w.shape[slot] == shape and w.shape_of[slot] == key
+    w.shape[slot] = shape
+    w.shape_of[slot] = key
+    return w.worth + slot * LARGEST_SPAN
+
+
+cdef void fill_tiny(
+    Walk* w, int t, int n_rows, const int* segment_of, double* worth
+) noexcept nogil:
+    """Tabulate what a group of a few rows is worth, by which of them are equal.
+
+    Bit by bit, a place in the table tells of each pair of rows, (0, 1), (0, 2), (1, 2),
+    (0, 3) and so on, whether the outsider has the same level in both. Of the places,
+    only those of the 2, 5 or 15 ways to part the rows are filled.
+    """
+    cdef int row, other, place, bit, segment
+    cdef int label[LARGEST_TINY]
+    cdef int total[LARGEST_TINY]
+    cdef int cell[LARGEST_TINY][LARGEST_TINY]
+    cdef double score
+    memset(label, 0, sizeof(label))
+    while True:
+        memset(total, 0, sizeof(total))
+        memset(cell, 0, sizeof(cell))
+        place = bit = 0
+        for row in range(n_rows):
+            for other in range(row):
+                place |= (label[row] == label[other]) << bit
+                bit += 1
+            total[label[row]] += 1
+            cell[label[row]][segment_of[row]] += 1
+        score = 0.0
+        for row in range(n_rows):
+            if total[row] > 0:
+                score += g_value(w, t, total[row])
+                for segment in range(n_rows):
+                    if cell[row][segment] > 0:
+                        score += f_value(w, t, cell[row][segment])
+        worth[place] = score
+        # The next way: a row's label is at most one above those of the rows before.
+        row = n_rows - 1
+        while row > 0:
+            bit = 0
+            for other in range(row):
+                bit = max(bit, label[other] + 1)
+            if label[row] < bit:
+                label[row] += 1
+                break
+            label[row] = 0
+            row -= 1
+        if row == 0:
+            return
+
+
+cdef void count_tiny(Walk* w, int depth, int c, int group, int t) noexcept nogil:
+    """Add the part of a group of up to four rows in the scores of a class.
+
+    Needs unit weights.
+    """
+    cdef Py_ssize_t width = w.dense_width[c]
+    cdef Py_ssize_t n_outsiders = w.class_start[c + 1] - w.class_start[c]
+    cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
+    cdef const int* start = w.group_start + <Py_ssize_t>depth * (w.n_rows + 1)
+    cdef int n_rows = start[group + 1] - start[group]
+    cdef const unsigned char* x[LARGEST_TINY]
+    cdef const unsigned char* x0
+    cdef const unsigned char* x1
+    cdef const unsigned char* x2
+    cdef const unsigned char* x3
+    cdef unsigned char* number = w.block
+    cdef int segment_of[LARGEST_TINY]
+    cdef int segment = w.group_segment[group]
+    cdef int row
+    cdef Py_ssize_t j
+    cdef long long shape = 1
+    cdef bint known
+    cdef double* worth
+    for row in range(n_rows):
+        if start[group] + row == w.segment_end[segment]:
+            segment += 1
+        segment_of[row] = segment - w.group_segment[group]
+        shape = (shape << 2) | segment_of[row]
+        x[row] = (
+            w.dense + w.dense_offset[c] + order[start[group] + row] * w.dense_stride
+        )
+    worth = <double*>worth_of(w, -shape, t, &known)
+    if not known:
+        fill_tiny(w, t, n_rows, segment_of, worth)
+    x0, x1 = x[0], x[1]
+    if n_rows == 2:
+        for j in range(n_outsiders):
+            w.acc[j] += worth[1] if x0[j] == x1[j] else worth[0]
+        return
+    x2 = x[2]
+    if n_rows == 3:
+        for j in range(width):
+            number[j] = (
+                (x0[j] == x1[j]) | ((x0[j] == x2[j]) << 1) | ((x1[j] == x2[j]) << 2)
+            )
+    else:
+        x3 = x[3]
+        for j in range(width):
+            number[j] = (
+                (x0[j] == x1[j]) | ((x0[j] == x2[j]) << 1) | ((x1[j] == x2[j]) << 2)
+                | ((x0[j] == x3[j]) << 3) | ((x1[j] == x3[j]) << 4)
+                | ((x2[j] == x3[j]) << 5)
+            )
+    for j in range(n_outsiders):
+        w.acc[j] += worth[number[j]]
 
 
 cdef void fill_worth(
@@ -323,18 +513,17 @@ cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogi
     cdef Py_ssize_t width = w.dense_width[c]
     cdef Py_ssize_t n_outsiders = w.class_start[c + 1] - w.class_start[c]
     cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
-    cdef const unsigned char* x
     cdef unsigned char* number = w.block
-    cdef unsigned char value, step
     cdef int first = w.group_segment[group]
     cdef int n_segments = w.group_segment[group + 1] - first
     cdef int start = w.group_start[<Py_ssize_t>depth * (w.n_rows + 1) + group]
     cdef int begin = start
     cdef int sizes[N_DIGITS]
     cdef int span = 1
-    cdef int segment, level, _level, place, slot
+    cdef int segment, level, _level
     cdef Py_ssize_t j
     cdef long long shape = 0
+    cdef bint known
     cdef double* worth
     if n_segments * (levels - 1) > N_DIGITS:
         return False
@@ -346,31 +535,78 @@ cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogi
             if span > LARGEST_SPAN:
                 return False
         shape = (shape << 7) | sizes[segment]
-    # Filling a place takes as long as an outsider's look-ups in count_dense. Groups of
-    # up to four rows have so few shapes that their tables are used again and again.
-    if span > (2 * n_outsiders if begin - start <= 4 else n_outsiders // 2):
+    # Filling a place takes as long as an outsider's look-ups elsewhere, and few
+    # shapes of larger groups come again.
+    if span > SPAN_FACTOR * n_outsiders:
         return False
-    slot = <int>((shape ^ (shape >> 4) ^ (shape >> 9)) % N_SHAPES)
-    worth = w.worth + slot * LARGEST_SPAN
-    if w.shape[slot] != shape:
-        w.shape[slot] = shape
+    worth = <double*>worth_of(w, shape, (<long long>t << 5) + levels, &known)
+    if not known:
         fill_worth(w, t, levels, n_segments, sizes, span, worth)
     memset(number, 0, width)
     span = 1
     begin = start
     for segment in range(n_segments):
         for level in range(1, levels):
-            value = <unsigned char>level
-            step = <unsigned char>span
-            for place in range(begin, begin + sizes[segment]):
-                x = w.dense + w.dense_offset[c] + order[place] * w.dense_stride
-                for j in range(width):
-                    number[j] += step if x[j] == value else 0
+            add_rows(
+                w, w.dense + w.dense_offset[c], order + begin, sizes[segment],
+                <unsigned char>level, <unsigned char>span, width, number
+            )
             span *= sizes[segment] + 1
         begin += sizes[segment]
     for j in range(n_outsiders):
         w.acc[j] += worth[number[j]]
     return True
+
+
+cdef inline Py_ssize_t pairs_of(Walk* w, int t, int size) noexcept nogil:
+    """Give the place of f(n) + f(size - n), n = 0 to size; fill it if need be."""
+    cdef Py_ssize_t rows = w.largest_pair + 1
+    cdef Py_ssize_t place = t * (rows * (rows + 1) // 2) + size * (size + 1) // 2
+    cdef int n
+    if not w.pairs_filled[t * rows + size]:
+        w.pairs_filled[t * rows + size] = True
+        for n in range(size + 1):
+            w.f_pairs[place + n] = f_value(w, t, n) + f_value(w, t, size - n)
+            w.g_pairs[place + n] = g_value(w, t, n) + g_value(w, t, size - n)
+    return place
+
+
+cdef void count_binary(Walk* w, int depth, int c, int group, int t) noexcept nogil:
+    """Add a group's part in the scores of the binary outsiders.
+
+    Needs unit weights, and a group of at most `largest_pair` rows.
+    """
+    cdef Py_ssize_t width = w.dense_width[c]
+    cdef Py_ssize_t n_outsiders = w.class_start[c + 1] - w.class_start[c]
+    cdef const int* order = w.order + <Py_ssize_t>depth * w.n_rows
+    cdef const int* start = w.group_start + <Py_ssize_t>depth * (w.n_rows + 1)
+    cdef int begin = start[group]
+    cdef int last = w.group_segment[group + 1] - 1
+    cdef int segment, end
+    cdef unsigned char* count = w.block
+    cdef unsigned char* total = w.block + width
+    cdef double* acc = w.acc
+    cdef const double* f
+    cdef const double* g = w.g_pairs + pairs_of(w, t, start[group + 1] - begin)
+    cdef Py_ssize_t j
+    memset(total, 0, width)
+    for segment in range(w.group_segment[group], last + 1):
+        end = w.segment_end[segment]
+        memset(count, 0, width)
+        add_rows(
+            w, w.dense + w.dense_offset[c], order + begin, end - begin, 1, 1, width,
+            count
+        )
+        for j in range(width):
+            total[j] += count[j]
+        f = w.f_pairs + pairs_of(w, t, end - begin)
+        if segment < last:
+            for j in range(n_outsiders):
+                acc[j] += f[count[j]]
+        else:
+            for j in range(n_outsiders):
+                acc[j] += f[count[j]] + g[total[j]]
+        begin = end
 
 
 cdef double count_sparse(
@@ -422,6 +658,27 @@ cdef double score_singles(Walk* w, int depth, int t) noexcept nogil:
     return score
 
 
+cdef inline int end_of_segment(
+    Walk* w, const int* order, int begin, int stop
+) noexcept nogil:
+    """Give the end of the rows from `begin` on with the same level of the child.
+
+    The child's levels ascend. Strides double as long as the level stays the same, and
+    then are halved: a large group is not gone through row by row.
+    """
+    cdef int level = w.child[order[begin]]
+    cdef int stride = 1
+    cdef int place = begin
+    while place + stride < stop and w.child[order[place + stride]] == level:
+        place += stride
+        stride *= 2
+    while stride > 1:
+        stride //= 2
+        if place + stride < stop and w.child[order[place + stride]] == level:
+            place += stride
+    return place + 1
+
+
 cdef void score_subset(
     Walk* w, int depth, Py_ssize_t mask, double log_prior, int base_column,
     double[:, :] out
@@ -431,27 +688,28 @@ cdef void score_subset(
     cdef const int* start = w.group_start + <Py_ssize_t>depth * (w.n_rows + 1)
     cdef int n_groups = w.n_groups[depth]
     cdef int n_segments = 0
-    cdef int group, place, row, t
-    cdef int previous
+    cdef int group, begin, end, place, t
     cdef double f_top = 1.0
     cdef double g_top = 1.0
-    cdef double score
+    cdef double score, weight
     # Where the child's levels begin and end, and what they weigh.
     for group in range(n_groups):
         w.group_segment[group] = n_segments
         w.group_weight[group] = 0.0
-        previous = -1
-        for place in range(start[group], start[group + 1]):
-            row = order[place]
-            if w.child[row] != previous:
-                previous = w.child[row]
-                w.segment_weight[n_segments] = 0.0
-                n_segments += 1
-            w.segment_weight[n_segments - 1] += w.weights[row]
-            w.segment_end[n_segments - 1] = place + 1
-        for place in range(w.group_segment[group], n_segments):
-            w.group_weight[group] += w.segment_weight[place]
-            f_top = max(f_top, w.segment_weight[place])
+        begin = start[group]
+        while begin < start[group + 1]:
+            end = end_of_segment(w, order, begin, start[group + 1])
+            weight = end - begin
+            if not w.unit:
+                weight = 0.0
+                for place in range(begin, end):
+                    weight += w.weights[order[place]]
+            w.segment_end[n_segments] = end
+            w.segment_weight[n_segments] = weight
+            w.group_weight[group] += weight
+            f_top = max(f_top, weight)
+            n_segments += 1
+            begin = end
         g_top = max(g_top, w.group_weight[group])
     w.group_segment[n_groups] = n_segments
     if not w.unit:
@@ -515,10 +773,16 @@ cdef void score_outsiders(
         size = w.class_start[c + 1] - w.class_start[c]
         for j in range(size):
             w.acc[j] = singles
-        memset(w.shape, 0, N_SHAPES * sizeof(long long))
         for group in range(w.n_groups[depth]):
-            if w.dense_width[c] > 0 and count_small(w, depth, c, group, t):
-                continue
+            if w.dense_width[c] > 0:
+                if start[group + 1] - start[group] <= LARGEST_TINY:
+                    count_tiny(w, depth, c, group, t)
+                    continue
+                if count_small(w, depth, c, group, t):
+                    continue
+                if levels == 2 and start[group + 1] - start[group] <= w.largest_pair:
+                    count_binary(w, depth, c, group, t)
+                    continue
             cells = w.group_segment[group + 1] - w.group_segment[group] + 1
             # A row counted alone costs about as much as five look-ups.
             dense = (
@@ -678,11 +942,14 @@ def fill_discrete_table(
         raise ValueError(
             f"out must have {len(configurations)} rows, got {out.shape[0]}."
         )
-    families = configurations[:, None] * np.append(1, outsiders.class_levels)
     if pseudo_count > 0:
-        distinct, table_of = np.unique(families, return_inverse=True)
+        sizes, size_of = np.unique(configurations, return_inverse=True)
+        distinct, table_of = np.unique(
+            sizes[:, None] * np.append(1, outsiders.class_levels), return_inverse=True
+        )
+        table_of = table_of.reshape(len(sizes), -1)[size_of]
     else:
-        distinct, table_of = np.ones(1), np.zeros(families.shape)
+        distinct, table_of = np.ones(1), np.zeros((len(configurations), n_classes + 1))
     table_of = table_of.reshape(-1).astype(np.intc)
     big_a = pseudo_count / distinct
     a = big_a / n_levels[node]
@@ -730,7 +997,7 @@ def fill_discrete_table(
     cdef int[::1] n_groups = np.empty(depths, dtype=np.intc)
     cdef int[::1] n_active = np.empty(depths, dtype=np.intc)
     n_groups[0] = len(first_starts) - 1
-    n_active[0] = first_starts[-1]
+    n_active[0] = first_starts.max()
     cdef int[::1] segment_end = np.empty(n_rows, dtype=np.intc)
     cdef int[::1] group_segment = np.empty(n_rows + 1, dtype=np.intc)
     cdef double[::1] segment_weight = np.empty(n_rows)
@@ -742,7 +1009,18 @@ def fill_discrete_table(
     cdef int[::1] total = np.empty(most, dtype=np.intc)
     cdef double[::1] cell = np.zeros(n_levels.max(initial=1))
     cdef double[::1] marginal = np.zeros(n_levels.max(initial=1))
-    cdef long long[::1] shape = np.empty(N_SHAPES, dtype=np.longlong)
+    cdef long long[::1] shape = np.zeros(N_SHAPES, dtype=np.longlong)
+    cdef long long[::1] shape_of = np.zeros(N_SHAPES, dtype=np.longlong)
+    cdef int largest_pair = min(
+        LARGEST_BYTE, n_rows, table_length - 1,
+        int((PAIR_BUDGET / len(distinct)) ** 0.5),
+    )
+    n_pairs = (largest_pair + 1) * (largest_pair + 2) // 2 * len(distinct)
+    cdef double[::1] f_pairs = np.empty(n_pairs)
+    cdef double[::1] g_pairs = np.empty(n_pairs)
+    cdef unsigned char[::1] pairs_filled = np.zeros(
+        (largest_pair + 1) * len(distinct), dtype=np.uint8
+    )
     cdef double[::1] worth = np.empty(N_SHAPES * LARGEST_SPAN)
     cdef double[::1] best = np.empty(len(configurations) if best_only else 1)
     cdef unsigned char[::1] dead = np.zeros(len(best), dtype=np.uint8)
@@ -750,6 +1028,7 @@ def fill_discrete_table(
         np.maximum(log_odds[candidates], 0.0).sum()
         + np.max(log_odds[outsiders.variables], initial=0.0)
     )
+    cdef int[::1] aside = np.empty(2 * n_rows, dtype=np.intc)
     cdef int[::1] slot = np.empty(n_levels.max(initial=1), dtype=np.intc)
 
     w.n_rows = n_rows
@@ -798,7 +1077,13 @@ def fill_discrete_table(
     w.cell = &cell[0]
     w.marginal = &marginal[0]
     w.slot = &slot[0]
+    w.aside = &aside[0]
+    w.largest_pair = largest_pair
+    w.f_pairs = &f_pairs[0]
+    w.g_pairs = &g_pairs[0]
+    w.pairs_filled = &pairs_filled[0]
     w.shape = &shape[0]
+    w.shape_of = &shape_of[0]
     w.worth = &worth[0]
     # A fraction of an observation may have a probability above 1/r.
     w.best_only = best_only and (pseudo_count <= 0 or weights.min() >= 1.0)
@@ -826,7 +1111,7 @@ def first_groups(child, configuration=None):
         return order, np.array([0, len(order)] if len(order) > 1 else [0])
     order = np.lexsort((child, configuration))
     group = configuration[order]
-    begins = np.append(True, group[1:] != group[:-1])
+    begins = np.append(True, np.diff(group) != 0)
     single = begins & np.append(begins[1:], True)
     begins = np.append(begins[~single], True)
     return (
