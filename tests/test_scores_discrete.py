@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from skbidag._core._subsets import subset_maxima
 from skbidag.scores import BIC, BDe
 from skbidag.scores.base import BaseScore
 
@@ -176,6 +177,80 @@ def test_many_outsiders(levels, n_samples):
         assert_allclose(out[mask, 60], score.local_score(0, subset), rtol=1e-10)
         expected = [score.local_score(0, [*subset, j]) for j in outsiders]
         assert_allclose(out[mask, outsiders], expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_samples", [100, 600])
+def test_constant_columns(n_samples):
+    # As a parent a constant changes nothing, however many rows a group has and however
+    # many levels the child; as a child it has nothing to explain.
+    rng = np.random.default_rng(n_samples)
+    X = random_data(rng, n_samples, [9, 2, 1, 3, 1, 2, 1])
+    for score in BDe(), BIC():
+        score.fit(X)
+        assert_table(score, 0, [1, 2, 3], [4, 5, 6])
+        assert_table(score, 2, [0, 1, 4], [3, 5, 6])
+        out = table(score, 0, [1, 2, 3], [4, 5, 6])
+        assert_allclose(out[:, [4, 6]], out[:, [7, 7]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("skew", [0.5, 0.9])
+def test_groups_of_every_size(skew):
+    # From pairs of rows to more than bytes can count, with two levels and more.
+    rng = np.random.default_rng(0)
+    X = (rng.random((900, 8)) > skew).astype(int)
+    X[:, 5:] += 2 * (rng.random((900, 3)) > skew)
+    score = BDe().fit(X)
+    for child in 0, 6:
+        others = np.delete(np.arange(8), child)
+        assert_table(score, child, others[1:6], others[[0, 6]])
+
+
+@pytest.mark.parametrize("weighting", ["none", "integer", "float"])
+@pytest.mark.parametrize("make", [BDe, BIC], ids=["BDe", "BIC"])
+def test_maxima_need_no_complete_table(make, weighting):
+    left_out = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n_samples = [20, 60, 200, 500][seed]
+        X = random_data(rng, n_samples, [3, 3, *rng.integers(1, 5, size=7)])
+        X[3:, 0] = X[3:, 1]  # one parent explains nearly everything
+        weights = {
+            "none": None,
+            "integer": rng.integers(1, 4, size=n_samples),
+            "float": 2 * rng.random(n_samples),
+        }[weighting]
+        prior = rng.normal(scale=2, size=(9, 9)) if seed % 2 else None
+        score = make().fit(X, sample_weight=weights, edge_prior=prior)
+        candidates, outsiders = np.arange(1, 7), np.array([7, 8])
+        complete, partial = np.full((2, 64, 10), -np.inf)
+        score.fill_table(0, candidates, outsiders, 9, complete)
+        score.fill_table_for_maxima(0, candidates, outsiders, 9, partial)
+        known = np.isfinite(partial)
+        assert_allclose(partial[known], complete[known], rtol=1e-10)
+        left_out += (np.isfinite(complete) & ~known).sum()
+        subset_maxima(complete)
+        subset_maxima(partial)
+        for column in (*outsiders, 9):
+            assert_allclose(
+                np.maximum(partial[:, column], partial[:, 9]),
+                np.maximum(complete[:, column], complete[:, 9]),
+                rtol=1e-10,
+            )
+    # with less than an observation in a row, BDe has no bound
+    assert (left_out > 0) == (make is BIC or weighting != "float")
+
+
+def test_a_table_filled_in_another_way_has_its_own_maxima():
+    class Doubled(BDe):
+        def fill_table(self, node, candidates, outsiders, base_column, out):
+            super().fill_table(node, candidates, outsiders, base_column, out)
+            out *= 2
+
+    score = Doubled().fit(np.random.default_rng(0).integers(3, size=(50, 4)))
+    one, other = np.full((2, 4, 5), -np.inf)
+    score.fill_table(0, np.array([1, 2]), np.array([3]), 4, one)
+    score.fill_table_for_maxima(0, np.array([1, 2]), np.array([3]), 4, other)
+    assert_array_equal(one, other)
 
 
 def test_counts_beyond_the_tables_of_collapsed_rows():

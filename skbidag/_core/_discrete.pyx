@@ -507,7 +507,8 @@ cdef void fill_worth(
 cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogil:
     """Add a small group's part in the scores of all outsiders of a class.
 
-    Needs unit weights. False, and nothing added, if the group is too large.
+    Needs unit weights and two levels or more. False, and nothing added, if the group is
+    too large.
     """
     cdef int levels = w.class_levels[c]
     cdef Py_ssize_t width = w.dense_width[c]
@@ -731,7 +732,7 @@ cdef void score_subset(
         w, mask, score, log_prior, n_segments + w.n_rows - w.n_active[depth]
     ):
         return
-    score_outsiders(w, depth, mask, log_prior, f_top, g_top, out)
+    score_outsiders(w, depth, mask, score, log_prior, f_top, g_top, out)
 
 
 cdef bint cannot_be_bettered(
@@ -755,10 +756,13 @@ cdef bint cannot_be_bettered(
 
 
 cdef void score_outsiders(
-    Walk* w, int depth, Py_ssize_t mask, double log_prior, double f_top, double g_top,
-    double[:, :] out
+    Walk* w, int depth, Py_ssize_t mask, double base, double log_prior, double f_top,
+    double g_top, double[:, :] out
 ) noexcept nogil:
-    """Write the scores of the subset at `depth` plus each outsider."""
+    """Write the scores of the subset at `depth` plus each outsider.
+
+    `base` is the score of the subset itself.
+    """
     cdef const int* start = w.group_start + <Py_ssize_t>depth * (w.n_rows + 1)
     cdef int c, group, j, t, size, cells, levels, outsider
     cdef double singles, fixed
@@ -766,11 +770,16 @@ cdef void score_outsiders(
     cdef bint dense
     for c in range(w.n_classes):
         levels = w.class_levels[c]
+        size = w.class_start[c + 1] - w.class_start[c]
+        if levels == 1:  # a constant tells nothing apart
+            for j in range(size):
+                outsider = w.outsiders[w.class_start[c] + j]
+                out[mask, outsider] = base + w.log_odds[outsider]
+            continue
         t = w.table_of[mask * (w.n_classes + 1) + c + 1]
         if w.integral:
             extend_tables(w, t, f_top, g_top)
         singles = score_singles(w, depth, t)
-        size = w.class_start[c + 1] - w.class_start[c]
         for j in range(size):
             w.acc[j] = singles
         for group in range(w.n_groups[depth]):

@@ -41,6 +41,12 @@ class DiscreteScore(BaseScore):
 
     entry_seconds = 5e-7
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        # Who fills tables in another way has other maxima, too.
+        if "fill_table" in vars(cls) and "fill_table_for_maxima" not in vars(cls):
+            cls.fill_table_for_maxima = BaseScore.fill_table_for_maxima
+
     def _fit(self, X, sample_weight):
         columns, declared = columns_of(X)
         weights = check_weights(sample_weight, len(columns[0]))
