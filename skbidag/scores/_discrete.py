@@ -39,7 +39,7 @@ class DiscreteScore(BaseScore):
         How often each of these rows counts: the sum of its weights.
     """
 
-    entry_seconds = 5e-7
+    entry_seconds = 1e-7
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
