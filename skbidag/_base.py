@@ -32,7 +32,7 @@ from skbidag._chains import (
 from skbidag._frames import empty_like, to_frame
 from skbidag._observer import ChainObserver
 from skbidag._posterior import DAGSamples, graph_counts, split_rhat_of_counts
-from skbidag._search import random_order, starting_orders
+from skbidag._search import LEAST_GAIN, random_order, starting_orders
 from skbidag._search_space import (
     Constraints,
     SearchSpace,
@@ -450,16 +450,25 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         )
 
     def _best_dag(self, found, tables, samples, trace, runs):
-        """The best DAG of the search, the draws, and the chains' best orders."""
-        best, log_score = samples[int(trace.argmax())], trace.max()
+        """The best DAG of the search, the draws, and the chains' best orders.
+
+        Of those that are equally good, the one with the fewest edges: an edge from a
+        constant, say, changes no score.
+        """
         known = [self._best_dag_of(run, tables) for run in runs]
         if found.adjacency is not None:
             known.append(found.adjacency)
-        for adjacency in known:
-            value = dag_log_score(tables, adjacency)
-            if value > log_score:
-                best, log_score = adjacency, value
-        return best, float(log_score)
+        known.append(samples[int(trace.argmax())])
+        values = [dag_log_score(tables, adjacency) for adjacency in known]
+        best, value = min(
+            (
+                (adjacency, value)
+                for adjacency, value in zip(known, values, strict=True)
+                if value >= max(values) - LEAST_GAIN
+            ),
+            key=lambda pair: pair[0].sum(),
+        )
+        return best, float(value)
 
     def _draws_made(self):
         """Say how many draws there are."""
