@@ -932,6 +932,10 @@ def fill_discrete_table(
     candidates = np.ascontiguousarray(candidates, dtype=np.intc)
     n_levels = np.asarray(n_levels, dtype=np.intc)
     cdef int n_candidates = len(candidates)
+    if out.shape[0] != 1 << n_candidates:
+        raise ValueError(
+            f"out must have {1 << n_candidates} rows, got {out.shape[0]}."
+        )
     cdef int n_classes = len(outsiders.class_levels)
     unit = bool((weights == 1.0).all())
     integral = unit or bool((weights == np.floor(weights)).all())
@@ -940,16 +944,24 @@ def fill_discrete_table(
     configuration = None
     if fixed is not None:
         configuration, fixed_configurations, fixed_odds = fixed
+    if n_levels[node] == 1:
+        # Nothing to explain: the likelihood is 1, without rounding that would make
+        # some parents look better than none.
+        log_prior = np.array([fixed_odds])
+        for candidate in candidates:
+            log_prior = np.append(log_prior, log_prior + log_odds[candidate])
+        table = np.asarray(out)
+        table[:, base_column] = log_prior
+        table[:, outsiders.variables] = (
+            log_prior[:, None] + log_odds[outsiders.variables]
+        )
+        return
 
     # The distinct numbers of configurations, and which table belongs to which.
     configurations = np.array([fixed_configurations])
     for candidate in candidates:
         configurations = np.append(
             configurations, configurations * n_levels[candidate]
-        )
-    if out.shape[0] != len(configurations):
-        raise ValueError(
-            f"out must have {len(configurations)} rows, got {out.shape[0]}."
         )
     if pseudo_count > 0:
         sizes, size_of = np.unique(configurations, return_inverse=True)
