@@ -241,6 +241,24 @@ def draw_paper():
     save(figure, "paper_times")
 
 
+def draw_paper_times():
+    """Seconds by stage: a table."""
+    columns = {
+        "graph": ("type", ""), "n": ("n", ".0f"), "N": ("N", ".0f"),
+        "parents": ("parents", ".0f"), "PC": ("PC", ".3f"), "search": ("search", ".2f"),
+        "tables": ("tables", ".3f"), "chain": ("chain", ".2f"),
+        "total, s": ("total", ".2f"), "paper's PC": ("paper_PC", ".2f"),
+        "paper's total, s": ("paper_total", ".0f"),
+        "times as fast": ("speedup", ".0f"),
+    }  # fmt: skip
+    write_table(
+        "paper_times", "paper_times",
+        {heading: form for heading, (_, form) in columns.items()},
+        [[row.get(name, "") for name, _ in columns.values()]
+         for row in read_results("paper_times")],
+    )  # fmt: skip
+
+
 def headline(rows):
     """The row at threshold 0.6, or where there is none, at the best threshold."""
     at = {row["value"]: row for row in rows}
@@ -418,6 +436,7 @@ def draw_limits():
 STUDIES = {
     "paper": (draw_paper, ["paper"],
               ["paper_rates", "paper_distances", "paper_times"]),
+    "paper_times": (draw_paper_times, ["paper_times"], []),
     "convergence": (draw_convergence, ["convergence"], ["convergence"]),
     "discrete": (draw_discrete, ["discrete"], ["discrete"]),
     "scaling": (draw_scaling, ["scaling"], ["scaling"]),

@@ -2,6 +2,7 @@
 
     python benchmarks/paper.py                     # an hour and a half on one core
     python benchmarks/paper.py --graphs 3 --sizes 20 80      # two minutes
+    python benchmarks/paper.py --times             # stage by stage, ten minutes
     python benchmarks/paper.py --alike             # are the data? some minutes
     python benchmarks/figures.py                   # then the figures
 
@@ -22,7 +23,9 @@ one core; run it with ``OMP_NUM_THREADS=1``. What is asked for: with a threshold
 together 100 times as fast as the paper's median (20 times with 20 variables). The
 paper's graphs and ours are different ones. So where a distance is above, the verdict
 says by how many standard errors of the difference; what counts as missed is more than
-two, or too little speed. Whether the data are alike, PC's skeleton tells, whose TPR at
+two, or too little speed. Times that count are those of ``--times``, with nothing else
+on the machine: PC, the rest of the search, the tables and the chain. Whether the data
+are alike, PC's skeleton tells, whose TPR at
 fixed levels depends on nothing else (``--alike``).
 """
 
@@ -40,6 +43,7 @@ from common import (
     above_mean,
     above_median,
     in_process,
+    tables_of,
     timed,
     write_results,
 )
@@ -66,6 +70,7 @@ SETTINGS = {
 }
 # Graphs of each size; the paper has 100. Of these, partition sampling gets the first.
 N_GRAPHS = {20: 100, 80: 100, 140: 60, 200: 40}
+N_TIMED_GRAPHS = {20: 10, 80: 10, 140: 5, 200: 5}
 N_PARTITION_GRAPHS = {20: 100, 80: 20, 140: 4, 200: 1}
 THRESHOLDS = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 HEADLINE = 0.6
@@ -150,13 +155,63 @@ def compare_data(args, n_graphs, paper):
                 table.add(line)
 
 
+def options_of(setting, n, graph):
+    """Level of PC's tests, and what the estimators have in common."""
+    alpha = min(0.4, 20 / n) / (2 if setting[0] == "BA" else 1)
+    return alpha, {"score": BGe(alpha_mu=0.25), "random_state": graph}
+
+
+def time_stages(args, n_graphs, runtimes):
+    """Seconds of each stage on one core, medians over graphs, beside the paper's."""
+    table = Table(
+        type="s", n="d", N="d", parents="d", PC=".3f", search=".2f", tables=".3f",
+        chain=".2f", total=".2f", paper_PC=".2f", paper_total=".0f", speedup=".0f",
+        graphs="d",
+    )  # fmt: skip
+    rows = []
+    for n, setting in itertools.product(args.sizes, SETTINGS):
+        kind, parents, factor = setting
+        if kind not in args.types:
+            continue
+        stages = []
+        for graph in range(n_graphs[n]):
+            X = make_graph(setting, n, graph, args).data
+            alpha, common = options_of(setting, n, graph)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _, pc = timed(PCSkeleton(alpha=alpha).fit, X)
+                search, searching = timed(
+                    IterativeSearchStructure(alpha=alpha, n_draws=0, **common).fit, X
+                )
+                _, filling = timed(tables_of, search.score_, search.search_space_)
+                sampler = OrderMCMCStructure(search_space=search, n_chains=1, **common)
+                _, sampling = timed(sampler.fit, X)
+            stages.append(
+                (pc, searching - pc, filling, sampling - filling, searching + sampling)
+            )
+        where = {"type": kind, "n": n, "N": factor * n, "parents": parents}
+        names = ("PC", "search", "tables", "chain", "total")
+        row = where | {"graphs": n_graphs[n]}
+        row |= dict(zip(names, np.median(stages, axis=0).tolist(), strict=True))
+        if runtimes:
+            paper = {
+                method: float(runtimes[*where.values(), method, 0]["time_median"])
+                for method in ("PCt", "MAP", "MCMC")
+            }
+            row["paper_PC"] = paper["PCt"]
+            row["paper_total"] = paper["MAP"] + paper["MCMC"]
+            row["speedup"] = row["paper_total"] / row["total"]
+        rows.append(row)
+        table.add(row)
+        write_results("paper_times", rows)
+    return int(any(row.get("speedup", np.inf) < speed_up(row["n"]) for row in rows))
+
+
 def study_graph(setting, n, graph, args):
     """All methods on the data of one graph: a list of rows."""
-    kind = setting[0]
     network = make_graph(setting, n, graph, args)
     X, truth = network.data, network.adjacency
-    alpha = min(0.4, 20 / n) / (2 if kind == "BA" else 1)
-    common = {"score": BGe(alpha_mu=0.25), "random_state": graph}
+    alpha, common = options_of(setting, n, graph)
     rows = []
 
     def add(method, seconds, graphs):
@@ -291,8 +346,12 @@ def main():
     parser.add_argument(
         "--alike", action="store_true", help="compare the data, by PC's skeletons"
     )
+    parser.add_argument(
+        "--times", action="store_true", help="time the stages, on a quiet machine"
+    )
     args = parser.parse_args()
-    n_graphs = {n: N_GRAPHS.get(n, 4) for n in args.sizes}
+    default = N_TIMED_GRAPHS if args.times else N_GRAPHS
+    n_graphs = {n: default.get(n, 4) for n in args.sizes}
     if args.graphs:
         n_graphs = dict(zip(args.sizes, itertools.cycle(args.graphs), strict=False))
 
@@ -301,6 +360,8 @@ def main():
     if args.alike:
         compare_data(args, n_graphs, accuracies)
         return 0
+    if args.times:
+        return time_stages(args, n_graphs, runtimes)
     if accuracies:
         write_reference(accuracies, runtimes)
     table = Table(
