@@ -31,8 +31,12 @@ class PartitionChainMaker:
 
 
 def default_moves(n):
-    """Weights of the moves: the expensive ones in the order of 1 in n."""
-    return (4 * n, 4 * n, 2 * n, 16, 1)
+    """Weights of the moves: the expensive ones in the order of 1 in n.
+
+    Relocations and reversals carry a chain from mode to mode; with many variables hardly
+    a swap or split is accepted.
+    """
+    return (n, 4 * n, n, 16, 4)
 
 
 def partition_of_dag(adjacency):
@@ -118,7 +122,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     move_probabilities : "auto" or sequence of 5 floats, default="auto"
         How often two nodes of different blocks are swapped, two nodes of adjacent
         blocks are swapped, a block is split or two are joined, a node is relocated,
-        and an edge is reversed. "auto" is in proportion to (4 n, 4 n, 2 n, 16, 1).
+        and an edge is reversed. "auto" is in proportion to (n, 4 n, n, 16, 4).
     max_time : float, default=None
         Seconds after which the fit stops with the draws made so far, and a warning
         says how many. With `warm_start` another ``fit`` goes on. None is no limit.
