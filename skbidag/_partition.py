@@ -33,8 +33,8 @@ class PartitionChainMaker:
 def default_moves(n):
     """Weights of the moves: the expensive ones in the order of 1 in n.
 
-    Relocations and reversals carry a chain from mode to mode; with many variables hardly
-    a swap or split is accepted.
+    Relocations and reversals carry a chain from mode to mode; with many variables
+    hardly a swap or split is accepted.
     """
     return (n, 4 * n, n, 16, 4)
 
