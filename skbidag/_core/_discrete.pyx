@@ -56,7 +56,6 @@ cdef enum:
     LARGEST_TINY = 4
     # Counts that a byte holds.
     LARGEST_BYTE = 255
-    SPAN_FACTOR = 2
 
 # Number of doubles in all look-up tables of f and g of a call, at most; untouched
 # ones cost no memory. What lies beyond a table's end is computed.
@@ -344,7 +343,7 @@ cdef void count_dense(Walk* w, int depth, int c, int group, int t) noexcept nogi
                 acc[j] += g_value(w, t, count[j])
 
 
-cdef inline const double* worth_of(
+cdef inline double* worth_of(
     Walk* w, long long shape, long long key, bint* known
 ) noexcept nogil:
     """Give the place of a shape's table, and whether the table is there already."""
@@ -435,7 +434,7 @@ cdef void count_tiny(Walk* w, int depth, int c, int group, int t) noexcept nogil
         x[row] = (
             w.dense + w.dense_offset[c] + order[start[group] + row] * w.dense_stride
         )
-    worth = <double*>worth_of(w, -shape, t, &known)
+    worth = worth_of(w, -shape, t, &known)
     if not known:
         fill_tiny(w, t, n_rows, segment_of, worth)
     x0, x1 = x[0], x[1]
@@ -536,11 +535,11 @@ cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogi
             if span > LARGEST_SPAN:
                 return False
         shape = (shape << 7) | sizes[segment]
-    # Filling a place takes as long as an outsider's look-ups elsewhere, and few
-    # shapes of larger groups come again.
-    if span > SPAN_FACTOR * n_outsiders:
+    # Filling a place takes as long as an outsider's look-ups elsewhere, and the larger
+    # a group, the less often its shape comes again.
+    if span > 2 * n_outsiders:
         return False
-    worth = <double*>worth_of(w, shape, (<long long>t << 5) + levels, &known)
+    worth = worth_of(w, shape, (<long long>t << 5) + levels, &known)
     if not known:
         fill_worth(w, t, levels, n_segments, sizes, span, worth)
     memset(number, 0, width)
