@@ -55,6 +55,7 @@ from skbidag import (
     PartitionMCMCStructure,
     PCSkeleton,
 )
+from skbidag._chains import auto_n_iter
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import to_cpdag
 from skbidag.metrics import compare_graphs, structural_hamming_distance
@@ -212,6 +213,9 @@ def study_graph(setting, n, graph, args):
     network = make_graph(setting, n, graph, args)
     X, truth = network.data, network.adjacency
     alpha, common = options_of(setting, n, graph)
+    chains = {"n_chains": 1, **common}
+    if args.longer != 1:
+        chains["n_iter"] = round(args.longer * auto_n_iter(n, 5.0))
     rows = []
 
     def add(method, seconds, graphs):
@@ -229,13 +233,9 @@ def study_graph(setting, n, graph, args):
         )
         add("MAP", seconds, {"": search.cpdag_})
         for method, sampler in {
-            "MCMC": OrderMCMCStructure(search_space=search, n_chains=1, **common),
-            "iMCMC": OrderMCMCStructure(
-                search_space="pc", alpha=alpha, n_chains=1, **common
-            ),
-            "partition": PartitionMCMCStructure(
-                search_space=search, n_chains=1, **common
-            ),
+            "MCMC": OrderMCMCStructure(search_space=search, **chains),
+            "iMCMC": OrderMCMCStructure(search_space="pc", alpha=alpha, **chains),
+            "partition": PartitionMCMCStructure(search_space=search, **chains),
         }.items():
             if method not in args.methods:
                 continue
@@ -343,6 +343,10 @@ def main():
         "--jobs", type=int, default=1, help="graphs at a time; 1 for times that count"
     )
     parser.add_argument("--name", default="paper", help="name of the results")
+    parser.add_argument(
+        "--longer", type=float, default=1,
+        help="steps of a chain over its default: are distances those of the posterior?",
+    )  # fmt: skip
     parser.add_argument(
         "--alike", action="store_true", help="compare the data, by PC's skeletons"
     )
