@@ -2,6 +2,7 @@
 
     python benchmarks/scaling.py            # 20 minutes, estimated, on one core
     python benchmarks/scaling.py --quick    # a minute
+    python benchmarks/scaling.py --grows chains cores    # half a minute
 
 One thing grows at a time: the variables n (sparse graphs, one parent on average), the
 rows N, the permissible parents K, the chains and the cores. Every point runs in a
@@ -25,11 +26,14 @@ import warnings
 
 import numpy as np
 from common import (
+    RESULTS,
     Table,
     best_of,
     chain_from_dag,
     exponent,
     in_process,
+    read_circumstances,
+    read_results,
     space_of_size,
     tables_of,
     timed,
@@ -159,14 +163,26 @@ def main():
     )
     parser.add_argument("--limit", type=float, default=900.0,
                         help="seconds a point may take")  # fmt: skip
-    parser.add_argument("--grows", nargs="+", help="only series in n, N, 2^K, K, ...")
+    parser.add_argument("--grows", nargs="+", metavar="WHAT",
+                        help="only the series in n, N, 2^K, K, chains or cores; the "
+                        "others' results stay")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
     note = "quick run, to be replaced" if arguments.quick else ""
+    rows = []
+    if arguments.grows and (RESULTS / "scaling.csv").exists():
+        rows = [
+            row for row in read_results("scaling")
+            if row["grows"] not in arguments.grows
+        ]  # fmt: skip
+        about = read_circumstances("scaling")
+        note = (
+            f"the series in {' and '.join(arguments.grows)}; the others of commit "
+            f"{about['commit']}, {about.get('note', 'in full')}"
+        )
 
     table = Table(what=">18", grows="", size=".0f", seconds=".3g", peak_mb=".0f",
                   exponent=".2f", status=">10", expected="")  # fmt: skip
-    rows = []
     for what, grows, sizes, function, arguments_of, expected in series(arguments.quick):
         if arguments.grows and grows not in arguments.grows:
             continue
