@@ -354,6 +354,34 @@ def read_circumstances(name, directory=RESULTS):
     return dict(line.split(": ", 1) for line in lines if ": " in line)
 
 
+def earlier_results(name, stays, again):
+    """Results that stay as they are when a study is run again in part.
+
+    Parameters
+    ----------
+    name : str
+        Name of the results.
+    stays : callable
+        Tells of a row whether it stays.
+    again : str
+        What is run again, for the note.
+
+    Returns
+    -------
+    rows : list of dict
+        The rows that stay.
+    note : str
+        What the results are of, for `write_results`.
+    """
+    if not (RESULTS / f"{name}.csv").exists():
+        return [], ""
+    about = read_circumstances(name)
+    note = f"{again}; the rest of commit {about['commit']}"
+    if "note" in about:
+        note += f", {about['note']}"
+    return [row for row in read_results(name) if stays(row)], note
+
+
 def number(text):
     """A float if the text is one, the text otherwise."""
     try:

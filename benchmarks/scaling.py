@@ -26,14 +26,12 @@ import warnings
 
 import numpy as np
 from common import (
-    RESULTS,
     Table,
     best_of,
     chain_from_dag,
+    earlier_results,
     exponent,
     in_process,
-    read_circumstances,
-    read_results,
     space_of_size,
     tables_of,
     timed,
@@ -170,16 +168,11 @@ def main():
     arguments = parser.parse_args()
     note = "quick run, to be replaced" if arguments.quick else ""
     rows = []
-    if arguments.grows and (RESULTS / "scaling.csv").exists():
-        rows = [
-            row for row in read_results("scaling")
-            if row["grows"] not in arguments.grows
-        ]  # fmt: skip
-        about = read_circumstances("scaling")
-        note = (
-            f"the series in {' and '.join(arguments.grows)}; the others of commit "
-            f"{about['commit']}, {about.get('note', 'in full')}"
-        )
+    if arguments.grows:
+        rows, note = earlier_results(
+            "scaling", lambda row: row["grows"] not in arguments.grows,
+            f"the series in {' and '.join(arguments.grows)}",
+        )  # fmt: skip
 
     table = Table(what=">18", grows="", size=".0f", seconds=".3g", peak_mb=".0f",
                   exponent=".2f", status=">10", expected="")  # fmt: skip
