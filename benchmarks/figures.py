@@ -27,7 +27,8 @@ STYLES = {
     name: (COLORS[k], MARKERS[k])
     for k, names in enumerate([
         ("order", "MCMC"), ("partition",), ("search", "MAP", "sumu 1"),
-        ("sumu 4", "iMCMC"), ("GES", "sumu 16"), ("PC", "hill climbing"),
+        ("sparse search", "sumu 4", "iMCMC"), ("GES", "sumu 16"),
+        ("PC", "hill climbing"),
     ])
     for name in names
 }  # fmt: skip
