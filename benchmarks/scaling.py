@@ -100,15 +100,15 @@ def small_problem(n, K):
     return BGe(alpha_mu=0.25).fit(network.data), permitted, network.adjacency
 
 
-def sampling_seconds(kind, n, n_chains, n_jobs):
-    """Sampling on a given space: tables and chains of the default length."""
+def sampling_seconds(kind, n, n_chains, n_jobs, length=20):
+    """Sampling on a given space: tables and chains of `length` n² ln n steps."""
     network = gaussian(n, 10 * n)
     permitted = space_of_size(np.random.default_rng(0), network.adjacency, 6)
     Sampler = {"order": OrderMCMCStructure, "partition": PartitionMCMCStructure}[kind]
     warnings.simplefilter("ignore")
     model = Sampler(
         BGe(alpha_mu=0.25), search_space=permitted, n_chains=n_chains, n_jobs=n_jobs,
-        n_iter=max(25_000, math.ceil(20 * n**2 * math.log(n))), random_state=0,
+        n_iter=max(25_000, math.ceil(length * n**2 * math.log(n))), random_state=0,
     )  # fmt: skip
     return timed(model.fit, network.data)[1]
 
@@ -116,6 +116,7 @@ def sampling_seconds(kind, n, n_chains, n_jobs):
 def series(quick):
     """Name, what grows, its sizes, function of a size, its arguments, expectation."""
     cores = sorted({1, 2, os.cpu_count()} - {0})
+    # chains for the cores are long: processes take a second to start
     full = [
         ("search", "n", [50, 100, 200, 500, 1000], search_seconds,
          lambda n: (n, 2 * n), "n² 2^K tables, more as K grows"),
@@ -144,9 +145,9 @@ def series(quick):
         ("order sampling", "chains", [1, 2, 4, 8], sampling_seconds,
          lambda chains: ("order", 80, chains, 1), "chains"),
         ("order sampling", "cores", cores, sampling_seconds,
-         lambda jobs: ("order", 80, 4, jobs), "1/cores"),
+         lambda jobs: ("order", 80, 4, jobs, 400), "1/cores"),
         ("partition sampling", "cores", cores, sampling_seconds,
-         lambda jobs: ("partition", 40, 4, jobs), "1/cores"),
+         lambda jobs: ("partition", 40, 4, jobs, 200), "1/cores"),
     ]  # fmt: skip
     if not quick:
         return full

@@ -20,11 +20,11 @@ by side, so that a row adds to the counts of all of them at once, 16 bytes an
 instruction: counting takes a fraction of the time of looking up f and g. So what is
 looked up is worth as much as possible. Of a group of up to four rows it matters only
 which of them the outsider tells apart: one bit for each pair of rows, and what these
-bits are worth is looked up at once. In other small groups the counts of all cells
-together make one number below 128. Many groups have segments of the same sizes and
-share those tables. Elsewhere a binary outsider takes one look-up for each segment, of
-f(n) + f(size − n), and one of g. What none of this suits (many levels, weighted rows)
-is counted outsider by outsider.
+bits are worth is looked up at once. In larger ones a binary outsider takes one look-up
+for each segment, of f(n) + f(size − n), and one of g. With more levels the counts of all
+cells of a small group together make one number below 128. Many groups have segments of
+the same sizes and share those tables. What none of this suits (many levels, weighted
+rows) is counted outsider by outsider.
 
 Cost of a subset: O(N) to split and O(N · levels / 16) per outsider to count, with
 a look-up for each small group and one for each cell of a large one.
@@ -537,7 +537,7 @@ cdef bint count_small(Walk* w, int depth, int c, int group, int t) noexcept nogi
         shape = (shape << 7) | sizes[segment]
     # Filling a place takes as long as an outsider's look-ups elsewhere, and the larger
     # a group, the less often its shape comes again.
-    if span > 2 * n_outsiders:
+    if span > n_outsiders // 2:
         return False
     worth = worth_of(w, shape, (<long long>t << 5) + levels, &known)
     if not known:
@@ -786,10 +786,10 @@ cdef void score_outsiders(
                 if start[group + 1] - start[group] <= LARGEST_TINY:
                     count_tiny(w, depth, c, group, t)
                     continue
-                if count_small(w, depth, c, group, t):
-                    continue
                 if levels == 2 and start[group + 1] - start[group] <= w.largest_pair:
                     count_binary(w, depth, c, group, t)
+                    continue
+                if count_small(w, depth, c, group, t):
                     continue
             cells = w.group_segment[group + 1] - w.group_segment[group] + 1
             # A row counted alone costs about as much as five look-ups.
