@@ -21,9 +21,9 @@ instruction: counting takes a fraction of the time of looking up f and g. So wha
 looked up is worth as much as possible. Of a group of up to four rows it matters only
 which of them the outsider tells apart: one bit for each pair of rows, and what these
 bits are worth is looked up at once. In larger ones a binary outsider takes one look-up
-for each segment, of f(n) + f(size − n), and one of g. With more levels the counts of all
-cells of a small group together make one number below 128. Many groups have segments of
-the same sizes and share those tables. What none of this suits (many levels, weighted
+for each segment, of f(n) + f(size − n), and one of g. With more levels, the counts of
+all cells of a small group together make one number below 128. Many groups have segments
+of the same sizes and share those tables. What none of this suits (many levels, weighted
 rows) is counted outsider by outsider.
 
 Cost of a subset: O(N) to split and O(N · levels / 16) per outsider to count, with
