@@ -97,8 +97,9 @@ def in_process(function, *args, timeout=None, **kwargs):
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
+    # Not a daemon: those may not start processes, and joblib would use one core.
     process = context.Process(
-        target=_call_and_send, args=(theirs, function, args, kwargs), daemon=True
+        target=_call_and_send, args=(theirs, function, args, kwargs)
     )
     process.start()
     theirs.close()
