@@ -16,13 +16,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from skbidag import IterativeSearchStructure
-from skbidag._chains import bit_generator
+from skbidag._chains import bit_generator, move_mixture
+from skbidag._constraints import resolve_constraints
 from skbidag._core._order import OrderChain
 from skbidag._core._partition import PartitionChain
 from skbidag._core._tables import TableViews
-from skbidag._order import move_mixture
 from skbidag._partition import default_moves, partition_of_dag
-from skbidag._search_space import make_space, resolve_constraints
+from skbidag._search_space import make_space
 from skbidag._tables import build_tables
 
 HERE = Path(__file__).parent

@@ -24,10 +24,9 @@ from common import (
     timed,
 )
 
-from skbidag._chains import bit_generator
+from skbidag._chains import bit_generator, move_mixture
 from skbidag._core._partition import PartitionChain
 from skbidag._core._tables import TableViews
-from skbidag._order import move_mixture
 from skbidag._partition import default_moves, partition_of_dag
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.scores import BDe, BGe

@@ -1,59 +1,46 @@
-"""What the three estimators share: parameters, the template of fit, methods.
+"""The contract of the structure learners: parameters, and the template of fit.
 
 ``fit`` goes through the same stations for all of them, see the methods in order:
-pose the problem (score, constraints), find the search space, build the tables, run
-the chains, keep what they give. A subclass says which chain walks on the tables, and
-where the search space comes from if not from ``search_space`` alone.
+pose the problem (score, constraints), find the search space, sample on it, keep what
+that gives. What a subclass must say is declared as abstract: how its chains walk, and
+where its search space comes from.
 """
 
 import warnings
-from dataclasses import dataclass, field, replace
+from abc import ABC, abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing, check_random_state
 
-from skbidag import _predictive, graphs
-from skbidag._chains import (
-    ChainRun,
-    Schedule,
-    Stop,
-    auto_n_iter,
-    bit_generator,
-    draw_once,
-    entropy_of,
-    make_schedule,
-    run_chains,
-)
-from skbidag._frames import empty_like, to_frame
+from skbidag import graphs
+from skbidag._chains import Stop, entropy_of
+from skbidag._constraints import display_name, resolve_constraints
+from skbidag._fitted import EdgesMixin, RowsMixin
+from skbidag._frames import empty_like
 from skbidag._observer import ChainObserver
-from skbidag._posterior import DAGSamples, graph_counts, split_rhat_of_counts
-from skbidag._search import LEAST_GAIN, random_order, starting_orders
-from skbidag._search_space import (
-    Constraints,
-    SearchSpace,
-    make_space,
-    permitted_edges,
-    resolve_constraints,
-    resolve_index,
-    trim_space,
+from skbidag._posterior import graph_counts, split_rhat_of_counts
+from skbidag._problem import Problem
+from skbidag._sampling import Progress, Sampling, SamplingSettings
+from skbidag._search import (
+    Searcher,
+    SearchResult,
+    SearchSettings,
+    search_structure,
 )
-from skbidag._skeleton import PCSkeleton
+from skbidag._search_space import in_order_of, start_space
 from skbidag._sklearn import (
     HasMethods,
     Interval,
     StrOptions,
     _check_feature_names,
-    _check_n_features,
     _fit_context,
     _num_samples,
 )
-from skbidag._tables import build_tables
-from skbidag._workspace import Workspace
 from skbidag.diagnostics import rhat
 from skbidag.scores import BIC, BaseScore, BDe, BGe
 from skbidag.scores._categories import complete_rows, is_discrete
@@ -67,90 +54,19 @@ LARGEST_RHAT = 1.1
 # R-hat of fewer draws per chain says little.
 FEWEST_DRAWS_FOR_RHAT = 50
 
-
-@dataclass(frozen=True)
-class Problem:
-    """What is to be learned: a fitted score, the data for tests, and constraints.
-
-    And the workspace, which the search's tables hand on to those of the chains.
-    """
-
-    score: BaseScore
-    data: np.ndarray
-    weights: np.ndarray | None
-    names: np.ndarray | None
-    constraints: Constraints
-    workspace: Workspace = field(default_factory=Workspace, repr=False)
-
-    @property
-    def n_features(self):
-        """Number of variables."""
-        return self.data.shape[1]
+# What a problem is made of: a search inside a sampler is given the sampler's.
+PROBLEM_PARAMETERS = (
+    "score",
+    "forbidden_edges",
+    "required_edges",
+    "tiers",
+    "edge_prior",
+)
 
 
-@dataclass(frozen=True)
-class Found:
-    """A search space, the best DAG known in it, and whether the search was ended."""
-
-    space: SearchSpace
-    adjacency: np.ndarray | None = None
-    cut_short: bool = False
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a fit with ``warm_start`` goes on from: the space, and the chains.
-
-    Attributes
-    ----------
-    found : Found
-        The search space.
-    entropy : tuple of int
-        Seed of the chains.
-    schedule : Schedule or None
-        The chains' burn-in and thinning; None before they have started.
-    n_draws : int
-        How many draws all chains have made: those of ``dag_samples_``, unless no
-        chain has made any and these are something to begin with.
-    runs : list of ChainRun or None
-        Where the chains stand, with the draws they have made beyond `n_draws`.
-    """
-
-    found: Found
-    entropy: tuple
-    schedule: Schedule | None = None
-    n_draws: int = 0
-    runs: list[ChainRun] | None = None
-
-
-class ParameterAndMethod:
-    """A method with the name of a parameter.
-
-    scikit-learn reads and writes parameters as attributes and calls methods by the
-    same names. Setting the attribute sets the parameter, which ``get_params`` gives;
-    getting it gives the method.
-
-    Parameters
-    ----------
-    method : callable
-        The method.
-    """
-
-    def __init__(self, method):
-        self.method = method
-        self.__doc__ = method.__doc__
-
-    def __set_name__(self, owner, name):
-        self.name = name
-
-    def __get__(self, instance, owner=None):
-        return self.method.__get__(instance, owner)
-
-    def __set__(self, instance, value):
-        vars(instance)[self.name] = value
-
-
-class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
+class BaseStructure(
+    CallbackSupportMixin, RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator
+):
     """Base class of the structure learners."""
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
@@ -180,6 +96,16 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
     }
+
+    # --------------------------------------------------- what a subclass must say
+
+    @abstractmethod
+    def _walk(self, n_features):
+        """How chains walk, a :class:`~skbidag._sampling.Walk`."""
+
+    @abstractmethod
+    def _find(self, problem, entropy, stop):
+        """The search space, and the best DAG if it is known: a SearchResult."""
 
     # ------------------------------------------------------------------- fit
 
@@ -302,34 +228,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         return _safe_indexing(X, np.flatnonzero(complete)), sample_weight
 
     def _column_name(self, column):
-        names = getattr(self, "feature_names_in_", None)
-        return repr(str(names[column])) if names is not None else str(column)
-
-    def _start_space(self, problem, search_space):
-        """The space that `search_space` stands for, cut down to `max_parents`."""
-        permitted = permitted_edges(
-            search_space,
-            problem.data,
-            pc=PCSkeleton(alpha=self.alpha, n_jobs=self.n_jobs),
-            names=problem.names,
-            sample_weight=problem.weights,
-            constraints=problem.constraints,
-        )
-        plain = make_space(permitted, problem.constraints, extended=False)
-        plain = trim_space(plain, problem.score, self.max_parents, problem.names)
-        # after trimming: who falls out of a full space is then outside
-        return make_space(
-            plain.permitted, problem.constraints, extended=self.extra_parent
-        )
-
-    def _find(self, problem, entropy, stop):
-        """The search space, and where chains start."""
-        return Found(self._start_space(problem, self.search_space))
-
-    def _sampling_steps(self, problem):
-        if self.n_iter == "auto":
-            return auto_n_iter(problem.n_features, 5.0)
-        return self.n_iter
+        return display_name(getattr(self, "feature_names_in_", None), column)
 
     def _progress_to_go_on_from(self):
         """Where the last fit's chains stand, if this fit is to go on with them."""
@@ -352,123 +251,54 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
     def _sample(self, problem, progress, context, stop):
         """Run the chains and keep what they give."""
-        schedule = progress.schedule
-        if schedule is None:
-            schedule = make_schedule(
-                self._sampling_steps(problem), self.burn_in, self.n_draws
-            )
-        progress = replace(progress, schedule=replace(schedule, n_draws=self.n_draws))
-        tables = build_tables(
-            problem.score,
-            progress.found.space,
-            sums=True,
-            workspace=problem.workspace,
+        settings = SamplingSettings(
+            n_iter=None if self.n_iter == "auto" else self.n_iter,
+            n_draws=self.n_draws,
+            burn_in=self.burn_in,
+            n_chains=self.n_chains,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
-            names=problem.names,
         )
-        make_chain = self._chain_maker(problem, progress, tables, stop)
+        walk = self._walk(problem.n_features)
+        sampling = Sampling(problem, progress, walk, settings, stop)
         observer = ChainObserver(self)
         observer.open_chains(context)
-        runs = [None] * self.n_chains
-        if progress.runs is not None:
-            runs = [run.draws(0, 0) for run in progress.runs]
         try:
-            run_chains(
-                make_chain,
-                tables,
-                progress.schedule,
-                runs,
-                observer=observer,
-                stop=stop,
-                n_jobs=self.n_jobs,
-            )
+            sampling.run(observer)
         except KeyboardInterrupt as interrupt:
-            if self.warm_start and all(run is not None for run in runs):
-                self._keep(progress, tables, make_chain, runs)
+            if self.warm_start and sampling.has_started:
+                self._keep(sampling)
                 interrupt.add_note(
                     f"{self._draws_made()} The estimator is fitted with these; "
                     "fit goes on from here."
                 )
             raise
         observer.close_chains()
-        self._keep(progress, tables, make_chain, runs)
+        self._keep(sampling)
         self._warn_if_cut_short(stop)
         self._warn_unless_converged()
 
-    def _starting_orders(self, problem, progress, tables, stop):
-        """An order for each chain to start from: of the best DAG, if that is known."""
-        generator = np.random.Generator(bit_generator(progress.entropy, 1))
-        best = progress.found.adjacency
-        fixed = problem.constraints.required if best is None else best
-        orders = [random_order(generator, fixed) for _ in range(self.n_chains)]
-        if best is not None or progress.runs is not None:
-            return orders  # good already, or of no matter to chains that go on
-        return starting_orders(tables, orders, progress.entropy, stop, self.n_jobs)
-
-    def _keep(self, progress, tables, make_chain, runs):
+    def _keep(self, sampling):
         """Learned attributes from the chains' draws, of which some may be new."""
-        if progress.runs is not None:
-            packed = self.dag_samples_.packed[:, : progress.n_draws]
-            log_scores = self.log_score_trace_[:, : progress.n_draws]
-            runs = [
-                replace(old, packed=packed[k], log_scores=log_scores[k])
-                .before(old)
-                .before(new)
-                for k, (old, new) in enumerate(zip(progress.runs, runs, strict=True))
-            ]
-        # chains that were stopped may differ in length: what all have is compared
-        n_draws = min(len(run.log_scores) for run in runs)
-        kept = [run.draws(0, n_draws) for run in runs]
-        if n_draws == 0:
-            kept = [draw_once(make_chain, tables, k, run) for k, run in enumerate(runs)]
-        samples = DAGSamples(np.stack([run.packed for run in kept]))
-        trace = np.stack([run.log_scores for run in kept])
-        counts, sizes = graph_counts(samples)
-        best, log_score = self._best_dag(progress.found, tables, samples, trace, runs)
+        sampled = sampling.so_far(
+            getattr(self, "dag_samples_", None), getattr(self, "log_score_trace_", None)
+        )
+        counts, sizes = graph_counts(sampled.samples)
         # all at once, for an interrupt must not leave half of it
         vars(self).update(
-            dag_samples_=samples,
-            log_score_trace_=trace,
-            adjacency_probabilities_=counts.sum(axis=(0, 1)) / len(samples),
+            dag_samples_=sampled.samples,
+            log_score_trace_=sampled.log_scores,
+            adjacency_probabilities_=counts.sum(axis=(0, 1)) / len(sampled.samples),
             rhat_=split_rhat_of_counts(counts, sizes),
-            log_score_rhat_=rhat(trace, method="split"),
-            acceptance_rate_=np.array(
-                [
-                    run.state["accepted"].sum() / max(1, run.state["proposed"].sum())
-                    for run in runs
-                ]
-            ),
-            search_space_=progress.found.space.permitted.copy(),
-            n_iter_=max(run.n_steps for run in runs),
-            adjacency_=best,
-            log_score_=log_score,
-            cpdag_=graphs.to_cpdag(best),
-            _progress=replace(
-                progress, n_draws=n_draws, runs=[run.draws(n_draws) for run in runs]
-            ),
+            log_score_rhat_=rhat(sampled.log_scores, method="split"),
+            acceptance_rate_=sampled.acceptance_rate,
+            search_space_=sampled.progress.found.space.permitted.copy(),
+            n_iter_=sampled.n_steps,
+            adjacency_=sampled.adjacency,
+            log_score_=sampled.log_score,
+            cpdag_=graphs.to_cpdag(sampled.adjacency),
+            _progress=sampled.progress,
         )
-
-    def _best_dag(self, found, tables, samples, trace, runs):
-        """The best DAG of the search, the draws, and the chains' best orders.
-
-        Of those that are equally good, the one with the fewest edges: an edge from a
-        constant, say, changes no score.
-        """
-        known = [self._best_dag_of(run, tables) for run in runs]
-        if found.adjacency is not None:
-            known.append(found.adjacency)
-        known.append(samples[int(trace.argmax())])
-        values = [dag_log_score(tables, adjacency) for adjacency in known]
-        best, value = min(
-            (
-                (adjacency, value)
-                for adjacency, value in zip(known, values, strict=True)
-                if value >= max(values) - LEAST_GAIN
-            ),
-            key=lambda pair: pair[0].sum(),
-        )
-        return best, float(value)
 
     def _draws_made(self):
         """Say how many draws there are."""
@@ -508,7 +338,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             stacklevel=2,
         )
 
-    # --------------------------------------------------------------- methods
+    # --------------------------------------------------- scikit-learn's conventions
 
     def get_params(self, deep=True):
         """Get parameters for this estimator.
@@ -531,192 +361,6 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             params.update((f"score__{name}", value) for name, value in nested)
         return params
 
-    def score_samples(self, X):
-        """Log posterior predictive density of each row.
-
-        Averaged over the sampled DAGs, with the parameters integrated out.
-
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            Log density, or log probability of discrete rows.
-        """
-        X = self._check_new(X)
-        return _predictive.log_density(self.score_, self.dag_samples_, X)
-
-    @ParameterAndMethod
-    def score(self, X, y=None):
-        """Mean log posterior predictive density of the rows.
-
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            New rows.
-        y : None
-            Ignored, present for API consistency.
-
-        Returns
-        -------
-        log_density : float
-            The mean of ``score_samples``.
-        """
-        return float(np.mean(self.score_samples(X)))
-
-    def predict(self, X):
-        """Expectation of every cell given the row's other cells.
-
-        Averaged over the sampled DAGs. A NaN stands for an unobserved cell, which
-        is predicted like the others but not conditioned on.
-
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            New rows.
-
-        Returns
-        -------
-        prediction : {ndarray, dataframe} of shape (n_samples, n_features)
-            Expectations, or the most probable categories of discrete data. A frame,
-            with the same columns, if `X` is one.
-        """
-        X = self._check_new(X)
-        rows = _predictive.predict(self.score_, self.dag_samples_, X)
-        return self._like(empty_like(X), rows, getattr(X, "index", None))
-
-    def predict_probabilities(self, X, columns=None):
-        """Probabilities of every category given the row's other cells.
-
-        Averaged over the sampled DAGs, for discrete data. A missing cell (NaN, None)
-        is predicted like the others and summed over.
-
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            New rows.
-        columns : sequence of str or int, default=None
-            The variables to predict. None is all of them.
-
-        Returns
-        -------
-        probabilities : dict
-            For each variable, by its name if fit saw names and by its index if not,
-            an array of shape (n_samples, n_levels). Its columns are the categories in
-            the order of ``score_.categories_``.
-        """
-        X = self._check_new(X)
-        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
-        if isinstance(columns, str):
-            raise ValueError(f"columns must be a list of columns, got {columns!r}.")
-        columns = range(n) if columns is None else columns
-        nodes = [resolve_index(column, n, names, "columns") for column in columns]
-        return {
-            node if names is None else str(names[node]): (
-                _predictive.predict_probabilities(
-                    self.score_, self.dag_samples_, X, node
-                )
-            )
-            for node in nodes
-        }
-
-    def sample(self, n_samples=1, random_state=None):
-        """Draw new rows from the posterior predictive distribution.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of rows.
-        random_state : int, RandomState instance or None, default=None
-            Seed of the draws.
-
-        Returns
-        -------
-        X : {ndarray, dataframe} of shape (n_samples, n_features)
-            The rows; a frame if fit was given one.
-        """
-        check_is_fitted(self)
-        if not isinstance(n_samples, Integral) or n_samples < 1:
-            raise ValueError(f"n_samples must be a positive integer, got {n_samples}.")
-        rows = _predictive.sample(
-            self.score_, self.dag_samples_, int(n_samples), random_state
-        )
-        return self._like(self._template, rows)
-
-    def _like(self, template, rows, index=None):
-        """Make rows a frame, if that is what the data were."""
-        if template is None:
-            return rows
-        labels = hasattr(self.score_, "categories_")
-        return to_frame(rows, template, labels=labels, index=index)
-
-    def edge_probabilities(self, kind="dag"):
-        """Posterior probabilities of edges.
-
-        Parameters
-        ----------
-        kind : {"dag", "cpdag", "skeleton"}, default="dag"
-            Edges i -> j of the DAGs; edges of their CPDAGs, where an undirected
-            edge counts as both i -> j and j -> i; or adjacencies, symmetric.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_features, n_features)
-            ``probabilities[i, j]`` is that of the edge i -> j.
-        """
-        check_is_fitted(self)
-        if kind not in ("dag", "cpdag", "skeleton"):
-            raise ValueError(
-                f"kind must be 'dag', 'cpdag' or 'skeleton', got {kind!r}."
-            )
-        counts, _ = graph_counts(self.dag_samples_, kind)
-        return counts.sum(axis=(0, 1)) / len(self.dag_samples_)
-
-    def consensus_graph(self, threshold=0.5, kind="cpdag"):
-        """Edges whose posterior probability exceeds a threshold.
-
-        Parameters
-        ----------
-        threshold : float, default=0.5
-            The threshold.
-        kind : {"dag", "cpdag", "skeleton"}, default="cpdag"
-            Which edges, see :meth:`edge_probabilities`.
-
-        Returns
-        -------
-        graph : ndarray of bool, shape (n_features, n_features)
-            ``graph[i, j]`` for the edge i -> j.
-        """
-        return self.edge_probabilities(kind) > threshold
-
-    def to_networkx(self):
-        """The best DAG as a networkx graph, with edge probabilities.
-
-        Returns
-        -------
-        graph : networkx.DiGraph
-            Nodes carry the variables' names; edges the attribute ``probability``.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        graph = graphs.to_networkx(self.adjacency_, names)
-        nodes = list(graph.nodes)
-        for i, j in np.argwhere(self.adjacency_):
-            probability = float(self.adjacency_probabilities_[i, j])
-            graph.edges[nodes[i], nodes[j]]["probability"] = probability
-        return graph
-
-    def _check_new(self, X):
-        check_is_fitted(self)
-        if not hasattr(X, "columns"):
-            check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
-        _check_feature_names(self, X, reset=False)
-        _check_n_features(self, X, reset=False)
-        return X
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
@@ -732,40 +376,63 @@ class SamplerMixin:
     """What the samplers share: their space may come from a search."""
 
     def _find(self, problem, entropy, stop):
-        # here, because the search is itself built on this module
-        from skbidag._iterative import IterativeSearchStructure
-
         search = self.search_space
+        if isinstance(search, FrozenEstimator):
+            search = search.estimator
         if isinstance(search, str) and search == "iterative":
-            search = IterativeSearchStructure(
+            settings = SearchSettings(
                 alpha=self.alpha,
                 extra_parent=self.extra_parent,
                 max_parents=self.max_parents,
                 memory_limit=self.memory_limit,
                 n_jobs=self.n_jobs,
             )
-        if not isinstance(search, IterativeSearchStructure):
-            return super()._find(problem, entropy, stop)
-        if hasattr(search, "search_space_"):
-            found = super()._find(problem, entropy, stop)
+            return search_structure(problem, settings, entropy, stop)
+        if isinstance(search, Searcher) and not hasattr(search, "search_space_"):
+            self._refuse_another_problem(search)
+            return search_structure(problem, search.search_settings(), entropy, stop)
+        space = start_space(
+            problem,
+            search,
+            alpha=self.alpha,
+            extended=self.extra_parent,
+            max_parents=self.max_parents,
+            entropy=entropy,
+            n_jobs=self.n_jobs,
+        )
+        if isinstance(search, BaseStructure):
+            best = in_order_of(problem.names, search, search.adjacency_)
             # other constraints than those of the search may rule its DAG out
-            known = found.space.contains(search.adjacency_)
-            return replace(found, adjacency=search.adjacency_ if known else None)
-        search._validate_params()
-        result = search._search(problem, entropy, stop)
-        return Found(result.space, result.adjacency, result.cut_short)
+            if space.contains(best):
+                return SearchResult(space, best)
+        return SearchResult(space)
+
+    def _refuse_another_problem(self, search):
+        """A search inside a sampler searches for the sampler's problem, or not at all.
+
+        Its score, constraints and prior are those of the sampler; others of its own
+        would be ignored, so they are an error.
+        """
+        defaults = type(search)().get_params(deep=False)
+        own, mine = search.get_params(deep=False), self.get_params(deep=False)
+        for name in PROBLEM_PARAMETERS:
+            if not (same(own[name], defaults[name]) or same(own[name], mine[name])):
+                sampler = type(self).__name__
+                raise ValueError(
+                    f"search_space={type(search).__name__}({name}=...): a search "
+                    f"inside {sampler} has the score, the constraints and the prior "
+                    f"of the sampler. Give {name} to {sampler} instead."
+                )
 
 
-def dag_log_score(tables, adjacency):
-    """Log score of a DAG whose parent sets all stand in the tables; -inf if not."""
-    total = 0.0
-    for table in tables:
-        parents = np.flatnonzero(adjacency[:, table.node])
-        outside = np.setdiff1d(parents, table.candidates)
-        if len(outside) > 1 or not np.isin(outside, table.outsiders).all():
-            return -np.inf
-        mask = int((np.isin(table.candidates, parents) << np.arange(
-            table.n_candidates)).sum())  # fmt: skip
-        column = int(outside[0]) if len(outside) else table.base_column
-        total += table.scores[mask, column]
-    return total
+def same(one, other):
+    """Whether two parameters have the same value: arrays, scores, or plain objects."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, BaseScore) and type(one) is type(other):
+        params = other.get_params()
+        return all(same(value, params[k]) for k, value in one.get_params().items())
+    equal = one == other
+    return isinstance(equal, bool) and equal

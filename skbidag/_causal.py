@@ -20,9 +20,9 @@ from scipy.stats import qmc
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skbidag._constraints import resolve_index
 from skbidag._core import _graphs
 from skbidag._core._intervene import simulate
-from skbidag._search_space import resolve_index
 from skbidag._sklearn import HasMethods, Interval, validate_params
 
 # Joint states of all variables up to which categorical effects are summed exactly.

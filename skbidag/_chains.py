@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from skbidag._core._tables import TableViews
 from skbidag._parallel import n_workers, run_parallel
 
 # Lookups in a block: a block takes about ten milliseconds.
@@ -73,6 +72,36 @@ def entropy_of(random_state):
 def bit_generator(entropy, *key):
     """The stream of random numbers of one chain."""
     return np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=key))
+
+
+def move_mixture(move_probabilities, default):
+    """Probabilities of the moves, summing to one.
+
+    Parameters
+    ----------
+    move_probabilities : "auto" or sequence of float
+        What the user asks for, up to a factor.
+    default : sequence of float
+        What "auto" stands for, up to a factor.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_moves,)
+        The probability of each move.
+    """
+    weights = default if isinstance(move_probabilities, str) else move_probabilities
+    weights = np.asarray(weights, dtype=float)
+    if (
+        weights.shape != (len(default),)
+        or not np.isfinite(weights).all()
+        or (weights < 0).any()
+        or not weights.sum() > 0
+    ):
+        raise ValueError(
+            f"move_probabilities must be {len(default)} non-negative numbers, not all "
+            f"zero; got {move_probabilities!r}."
+        )
+    return weights / weights.sum()
 
 
 class Stop:
@@ -151,10 +180,10 @@ class ChainRun:
 
     def draws(self, start, stop=None):
         """The run with some of its draws."""
+        chosen = slice(start, stop)
         return ChainRun(
-            self.packed[start:stop], self.log_scores[start:stop], self.state,
-            self.n_steps,
-        )  # fmt: skip
+            self.packed[chosen], self.log_scores[chosen], self.state, self.n_steps
+        )
 
 
 class RunningChain:
@@ -164,7 +193,7 @@ class RunningChain:
     ----------
     make_chain : callable
         Makes chain number `index` on views of the tables.
-    tables : list of NodeTable
+    tables : ScoreTables
         The tables, shared by all chains.
     schedule : Schedule
         Burn-in, thinning and number of draws.
@@ -178,7 +207,7 @@ class RunningChain:
     def __init__(self, make_chain, tables, schedule, start, index):
         self.index = index
         self.schedule = schedule
-        self.chain = make_chain(TableViews(tables), index)
+        self.chain = make_chain(tables.views(), index)
         self.start = 0
         if start is not None:
             self.chain.restore(start.state)
@@ -233,7 +262,7 @@ def run_group(make_chain, tables, schedule, observer, stop, runs, indices, start
     ----------
     make_chain : callable
         Makes a chain from views of the tables and its number.
-    tables : list of NodeTable
+    tables : ScoreTables
         The tables, shared by all chains.
     schedule : Schedule
         Burn-in, thinning and number of draws.
@@ -298,13 +327,8 @@ def run_chains(
     stop = Stop() if stop is None else stop
     n_groups = min(n_workers(n_jobs), len(runs))
     groups = [range(k, len(runs), n_groups) for k in range(n_groups)]
-    jobs = [
-        (
-            make_chain, tables, schedule, observer, stop, runs, indices,
-            [runs[k] for k in indices],
-        )
-        for indices in groups
-    ]  # fmt: skip
+    common = make_chain, tables, schedule, observer, stop, runs
+    jobs = [(*common, indices, [runs[k] for k in indices]) for indices in groups]
     try:
         results = run_parallel(run_group, jobs, n_jobs)
     except BaseException:
@@ -324,7 +348,7 @@ def draw_once(make_chain, tables, index, run):
         The chain with this one draw.
     """
     n = len(tables)
-    chain = make_chain(TableViews(tables), index)
+    chain = make_chain(tables.views(), index)
     chain.restore(run.state)
     packed = np.zeros((1, n, -(-n // 8)), dtype=np.uint8)
     log_score = chain.draw_dag(packed[0])

@@ -4,22 +4,14 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skbidag._base import Found
-from skbidag._chains import auto_n_iter
 from skbidag._order import OrderStructure
 from skbidag._posterior import DAGSamples
-from skbidag._search import (
-    ENGINES,
-    SearchOptions,
-    fits_whole,
-    search_structure,
-    wide_limit,
-)
+from skbidag._search import ENGINES, Searcher, SearchSettings, search_structure
 from skbidag._sklearn import Interval, StrOptions
 from skbidag.graphs import to_cpdag
 
 
-class IterativeSearchStructure(OrderStructure):
+class IterativeSearchStructure(Searcher, OrderStructure):
     """Find the best DAG, and repair the search space on the way.
 
     The search alternates: find the best DAG in the present space, in which every
@@ -78,9 +70,11 @@ class IterativeSearchStructure(OrderStructure):
         The most expansions.
     n_restarts : int, default=1
         Number of independent searches, of which the best counts.
-    n_iter : int or "auto", default="auto"
+    search_iter : int or "auto", default="auto"
         Steps of each search over orders, or as much work. "auto" is
         max(25000, 3.5 n^2 ln n).
+    n_iter : int or "auto", default="auto"
+        Steps per chain. "auto" is max(25000, 5 n^2 ln n).
     n_draws : int, default=500
         DAGs kept per chain. 0 does without sampling; then
         ``adjacency_probabilities_`` are the zeros and ones of ``cpdag_``, and
@@ -179,6 +173,7 @@ class IterativeSearchStructure(OrderStructure):
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "max_expansions": [Interval(Integral, 0, None, closed="left")],
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "search_iter": OrderStructure._parameter_constraints["n_iter"],
         "n_draws": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -201,6 +196,7 @@ class IterativeSearchStructure(OrderStructure):
         threshold=0.5,
         max_expansions=50,
         n_restarts=1,
+        search_iter="auto",
         n_iter="auto",
         n_draws=500,
         burn_in=0.2,
@@ -230,6 +226,7 @@ class IterativeSearchStructure(OrderStructure):
         self.threshold = threshold
         self.max_expansions = max_expansions
         self.n_restarts = n_restarts
+        self.search_iter = search_iter
         self.n_iter = n_iter
         self.n_draws = n_draws
         self.burn_in = burn_in
@@ -243,51 +240,36 @@ class IterativeSearchStructure(OrderStructure):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _find(self, problem, entropy, stop):
-        result = self._search(problem, entropy, stop)
-        self.expansions_ = result.expansions
-        self.n_expansions_ = len(result.expansions) - 1
-        return Found(result.space, result.adjacency, result.cut_short)
+    def search_settings(self):
+        """How to search, for this estimator and for samplers that it searches for.
 
-    def _search(self, problem, entropy, stop):
-        """Search for the best DAG; also called by the samplers."""
-        n = problem.n_features
-        n_iter = auto_n_iter(n, 3.5) if self.n_iter == "auto" else self.n_iter
-        options = SearchOptions(
+        Returns
+        -------
+        settings : SearchSettings
+            From the parameters, which are checked.
+        """
+        self._validate_params()
+        return SearchSettings(
+            search_space=self.search_space,
+            alpha=self.alpha,
+            extra_parent=self.extra_parent,
+            max_parents=self.max_parents,
+            soft_limit=self.soft_limit,
             engine=self.search,
             merge=self.merge,
-            extended=self.extra_parent,
-            max_parents=self.max_parents,
-            soft_limit=min(self.soft_limit, self.max_parents),
-            wide_limit=wide_limit(problem.score, n, self.max_parents),
-            max_expansions=self.max_expansions,
-            n_iter=n_iter,
             threshold=self.threshold if self.expansion == "posterior" else None,
+            max_expansions=self.max_expansions,
+            n_restarts=self.n_restarts,
+            n_iter=None if self.search_iter == "auto" else self.search_iter,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
         )
-        return search_structure(
-            problem,
-            self._first_space(problem),
-            options,
-            entropy,
-            self.n_restarts,
-            self.n_jobs,
-            stop,
-        )
 
-    def _first_space(self, problem):
-        """Everything, where that fits and the user asks for no space in particular."""
-        if (
-            self.extra_parent
-            and isinstance(self.search_space, str)
-            and fits_whole(problem.constraints, self.max_parents)
-        ):
-            return ~problem.constraints.forbidden
-        return self._start_space(problem, self.search_space).permitted
-
-    def _sampling_steps(self, problem):
-        return auto_n_iter(problem.n_features, 5.0)
+    def _find(self, problem, entropy, stop):
+        result = search_structure(problem, self.search_settings(), entropy, stop)
+        self.expansions_ = result.expansions
+        self.n_expansions_ = len(result.expansions) - 1
+        return result
 
     def _sample(self, problem, progress, context, stop):
         if self.n_draws:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skbidag._base import BaseStructure, SamplerMixin
-from skbidag._chains import bit_generator
+from skbidag._chains import bit_generator, move_mixture
 from skbidag._core._order import OrderChain
-from skbidag._search import best_dag_of_order
+from skbidag._sampling import Walk
+from skbidag._search import order_moves
 from skbidag._sklearn import StrOptions
 
 
@@ -31,21 +32,20 @@ class OrderChainMaker:
         )
 
 
-def move_mixture(move_probabilities, default):
-    """Probabilities of the moves, summing to one."""
-    weights = default if isinstance(move_probabilities, str) else move_probabilities
-    weights = np.asarray(weights, dtype=float)
-    if (
-        weights.shape != (len(default),)
-        or not np.isfinite(weights).all()
-        or (weights < 0).any()
-        or not weights.sum() > 0
-    ):
-        raise ValueError(
-            f"move_probabilities must be {len(default)} non-negative numbers, not all "
-            f"zero; got {move_probabilities!r}."
-        )
-    return weights / weights.sum()
+@dataclass(frozen=True)
+class OrderWalk(Walk):
+    """A walk over orders: swaps, transpositions and relocations."""
+
+    probabilities: np.ndarray
+    scan: bool
+
+    def chain_maker(self, tables, orders, best, entropy):
+        """Chains start at the orders."""
+        return OrderChainMaker(entropy, orders, self.probabilities, self.scan)
+
+    def best_dag(self, tables, state):
+        """The best DAG of the best order."""
+        return tables.best_dag(state["best_order"])
 
 
 class OrderStructure(BaseStructure):
@@ -57,17 +57,9 @@ class OrderStructure(BaseStructure):
         "relocation_scan": ["boolean"],
     }
 
-    def _chain_maker(self, problem, progress, tables, stop):
-        n = problem.n_features
-        return OrderChainMaker(
-            progress.entropy,
-            self._starting_orders(problem, progress, tables, stop),
-            move_mixture(self.move_probabilities, (6, n, 1)),
-            self.relocation_scan,
-        )
-
-    def _best_dag_of(self, run, tables):
-        return best_dag_of_order(tables, run.state["best_order"])
+    def _walk(self, n_features):
+        probabilities = move_mixture(self.move_probabilities, order_moves(n_features))
+        return OrderWalk(probabilities, self.relocation_scan)
 
 
 class OrderMCMCStructure(SamplerMixin, OrderStructure):

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skbidag._base import BaseStructure, SamplerMixin
-from skbidag._chains import bit_generator
+from skbidag._chains import bit_generator, move_mixture
 from skbidag._core._partition import PartitionChain
-from skbidag._order import move_mixture
-from skbidag._search import best_dag_of_order
+from skbidag._sampling import Walk
 from skbidag._sklearn import StrOptions
 
 
@@ -69,6 +68,26 @@ def partition_of_dag(adjacency):
         left &= ~peeled
         layer += 1
     return layer - 1 - depth
+
+
+@dataclass(frozen=True)
+class PartitionWalk(Walk):
+    """A walk over ordered partitions: swaps, splits, joins, relocations, reversals."""
+
+    probabilities: np.ndarray
+
+    def chain_maker(self, tables, orders, best, entropy):
+        """Chains start at the partition of the best DAG, or of their order's best."""
+        dags = [tables.best_dag(order) if best is None else best for order in orders]
+        partitions = [partition_of_dag(dag) for dag in dags]
+        return PartitionChainMaker(entropy, partitions, self.probabilities)
+
+    def best_dag(self, tables, state):
+        """The best DAG of an order that fits the best partition.
+
+        An order leaves nodes even more parents than the partition does.
+        """
+        return tables.best_dag(np.argsort(state["best_partition"], kind="stable"))
 
 
 class PartitionMCMCStructure(SamplerMixin, BaseStructure):
@@ -246,22 +265,6 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _chain_maker(self, problem, progress, tables, stop):
-        n = problem.n_features
-        if progress.found.adjacency is not None:
-            dags = [progress.found.adjacency] * self.n_chains
-        elif progress.runs is not None:
-            dags = [problem.constraints.required] * self.n_chains
-        else:
-            orders = self._starting_orders(problem, progress, tables, stop)
-            dags = [best_dag_of_order(tables, order) for order in orders]
-        return PartitionChainMaker(
-            progress.entropy,
-            [partition_of_dag(dag) for dag in dags],
-            move_mixture(self.move_probabilities, default_moves(n)),
-        )
-
-    def _best_dag_of(self, run, tables):
-        # an order that fits the best partition leaves it even more parents
-        order = np.argsort(run.state["best_partition"], kind="stable")
-        return best_dag_of_order(tables, order)
+    def _walk(self, n_features):
+        moves = default_moves(n_features)
+        return PartitionWalk(move_mixture(self.move_probabilities, moves))

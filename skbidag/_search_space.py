@@ -6,15 +6,15 @@ which required ones are added, and which is cut down to `max_parents` per node.
 """
 
 import warnings
-from dataclasses import dataclass, replace
-from numbers import Integral
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
-from skbidag.graphs import is_dag
+from skbidag._constraints import align_labels, display_name, resolve_edges
+from skbidag._skeleton import PCSkeleton
 
 
 @dataclass(frozen=True)
@@ -68,26 +68,6 @@ class SearchSpace:
         bits = self.required[self.candidates(node), node]
         return int(bits @ (1 << np.arange(len(bits), dtype=np.int64)))
 
-    def with_permitted(self, permitted, forbidden):
-        """The same space with other permissible parents."""
-        return make_space(permitted, Constraints(forbidden, self.required),
-                          extended=self.extended)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Constraints:
-    """Edges that no DAG has, and edges that every DAG has.
-
-    Attributes
-    ----------
-    forbidden, required : ndarray of bool, shape (n_features, n_features)
-        ``forbidden[i, j]`` and ``required[i, j]`` concern the edge i -> j. The
-        diagonal is forbidden.
-    """
-
-    forbidden: np.ndarray
-    required: np.ndarray
-
 
 def make_space(permitted, constraints, *, extended):
     """Bring a graph of permitted edges in line with the constraints."""
@@ -98,227 +78,105 @@ def make_space(permitted, constraints, *, extended):
     )
 
 
-# ---------------------------------------------------------------- constraints
-
-
-def resolve_constraints(
-    n_features, names=None, *, forbidden_edges=None, required_edges=None, tiers=None,
-    max_parents=None,
-):  # fmt: skip
-    """Turn what the user said about edges into matrices, or say what contradicts.
+def start_space(
+    problem, search_space, *, alpha, extended, max_parents, entropy, n_jobs
+):
+    """The space that `search_space` stands for, cut down to `max_parents`.
 
     Parameters
     ----------
-    n_features : int
-        Number of variables.
-    names : sequence of str, default=None
-        Their names.
-    forbidden_edges, required_edges : array or list of pairs, default=None
-        An (n, n) array whose entry [i, j] concerns i -> j, or (parent, child)
-        pairs of names or indices.
-    tiers : list of list, default=None
-        Groups of names or indices: no edge leads from a later group to an earlier.
-    max_parents : int, default=None
-        The most parents a node may have.
+    problem : Problem
+        Score, data and constraints.
+    search_space : {"pc", "glasso", "full"}, array, callable, estimator or list
+        Where the edges come from; a list stands for the union of its members.
+    alpha : float or "auto"
+        Significance level of PC's tests.
+    extended : bool
+        Whether nodes may take one parent from outside.
+    max_parents : int
+        The largest permissible set.
+    entropy : tuple of int
+        Seed, for estimators that leave theirs open.
+    n_jobs : int or None
+        Number of threads of PC.
 
     Returns
     -------
-    constraints : Constraints
-        The forbidden and required edges.
+    space : SearchSpace
+        The space.
     """
-    forbidden = resolve_edges(forbidden_edges, n_features, names, "forbidden_edges")
-    required = resolve_edges(required_edges, n_features, names, "required_edges")
-
-    def edge_names(edges):
-        return ", ".join(
-            f"{display_name(names, i)} -> {display_name(names, j)}" for i, j in edges
-        )
-
-    clash = np.argwhere(forbidden & required)
-    if len(clash):
-        raise ValueError(
-            f"Edges are both in required_edges and forbidden_edges: "
-            f"{edge_names(clash)}."
-        )
-    if tiers is not None:
-        against = tier_ban(tiers, n_features, names)
-        clash = np.argwhere(against & required)
-        if len(clash):
-            raise ValueError(
-                f"required_edges go against the tiers: {edge_names(clash)}."
-            )
-        forbidden |= against
-    loops = np.flatnonzero(np.diag(required))
-    if len(loops):
-        raise ValueError(
-            f"required_edges has an edge from {display_name(names, loops[0])} to "
-            "itself."
-        )
-    np.fill_diagonal(forbidden, True)
-    if required.any() and not is_dag(required):
-        cycle = find_cycle(required)
-        raise ValueError(
-            f"required_edges has a cycle: "
-            f"{edge_names(zip(cycle, np.roll(cycle, -1), strict=True))}."
-        )
-    n_required = required.sum(axis=0)
-    if max_parents is not None and n_required.max(initial=0) > max_parents:
-        child = int(np.argmax(n_required))
-        edges = [(i, child) for i in np.flatnonzero(required[:, child])]
-        raise ValueError(
-            f"required_edges gives {display_name(names, child)} "
-            f"{n_required[child]} parents, more than max_parents={max_parents}: "
-            f"{edge_names(edges)}."
-        )
-    return Constraints(forbidden, required)
+    permitted = permitted_edges(
+        search_space,
+        problem,
+        pc=PCSkeleton(alpha=alpha, n_jobs=n_jobs),
+        seed=entropy[0] if entropy else None,
+    )
+    # trimmed without outsiders: who falls out of a full space is one afterwards
+    space = make_space(permitted, problem.constraints, extended=False)
+    permitted = trim(space, problem.score, max_parents, problem.names)
+    return make_space(permitted, problem.constraints, extended=extended)
 
 
-def display_name(names, index):
-    """A variable's name in quotes, or its index."""
-    return repr(str(names[index])) if names is not None else str(int(index))
-
-
-def resolve_index(variable, n_features, names, parameter):
-    """Index of a variable given by name or index."""
-    if isinstance(variable, str):
-        if names is None or variable not in list(names):
-            raise ValueError(f"{parameter} names an unknown variable: {variable!r}.")
-        return list(names).index(variable)
-    if isinstance(variable, Integral) and not isinstance(variable, bool | np.bool_):
-        if not 0 <= variable < n_features:
-            raise ValueError(
-                f"{parameter} has the index {variable}, but there are {n_features} "
-                "variables."
-            )
-        return int(variable)
-    raise ValueError(f"{parameter} takes variables by name or index, got {variable!r}.")
-
-
-def resolve_edges(edges, n_features, names, parameter):
-    """An (n, n) bool matrix from a matrix or from (parent, child) pairs."""
-    matrix = np.zeros((n_features, n_features), dtype=bool)
-    if edges is None:
-        return matrix
-    if hasattr(edges, "to_numpy"):
-        edges = edges.to_numpy()
-    if not isinstance(edges, np.ndarray):
-        edges = list(edges)
-        pairs = all(
-            not isinstance(pair, str) and hasattr(pair, "__len__") and len(pair) == 2
-            for pair in edges
-        )
-        if pairs:
-            for parent, child in edges:
-                i = resolve_index(parent, n_features, names, parameter)
-                j = resolve_index(child, n_features, names, parameter)
-                matrix[i, j] = True
-            return matrix
-    given = np.asarray(edges)
-    if given.shape != (n_features, n_features):
-        raise ValueError(
-            f"{parameter} must be an array of shape ({n_features}, {n_features}) or a "
-            f"list of (parent, child) pairs, got shape {given.shape}."
-        )
-    if given.dtype != bool and not np.isin(given, [0, 1]).all():
-        raise ValueError(f"{parameter} must hold zeros and ones only.")
-    return given.astype(bool)
-
-
-def tier_ban(tiers, n_features, names):
-    """Edges from a later tier to an earlier one; other variables are free."""
-    level = np.full(n_features, -1)
-    for number, group in enumerate(tiers):
-        if isinstance(group, str) or not hasattr(group, "__iter__"):
-            raise ValueError("tiers must be a list of groups of variables.")
-        for variable in group:
-            index = resolve_index(variable, n_features, names, "tiers")
-            if level[index] >= 0:
-                raise ValueError(
-                    f"tiers has {display_name(names, index)} more than once."
-                )
-            level[index] = number
-    known = level >= 0
-    return (level[:, None] > level) & known[:, None] & known
-
-
-def find_cycle(adjacency):
-    """Nodes along some cycle of a cyclic graph."""
-    remaining = np.ones(len(adjacency), dtype=bool)
-    while True:
-        # nodes without a parent among the rest are on no cycle
-        roots = remaining & ~adjacency[remaining].any(axis=0)
-        if not roots.any():
-            break
-        remaining &= ~roots
-    path = [int(np.flatnonzero(remaining)[0])]
-    while True:
-        parent = int(np.flatnonzero(adjacency[:, path[-1]] & remaining)[0])
-        if parent in path:
-            return path[path.index(parent) :][::-1]
-        path.append(parent)
-
-
-# ------------------------------------------------------------ permitted edges
-
-
-def permitted_edges(search_space, X, *, pc, names=None, sample_weight=None,
-                    constraints=None):  # fmt: skip
+def permitted_edges(search_space, problem, *, pc, seed=None):
     """The graph of plausible edges that `search_space` stands for.
 
     Parameters
     ----------
     search_space : {"pc", "glasso", "full"}, array, callable, estimator or list
         Where the edges come from; a list stands for the union of its members.
-    X : ndarray of shape (n_samples, n_features)
-        The data, discrete data as integer codes.
+    problem : Problem
+        The data and what is known of edges. PC does not test pairs that are
+        forbidden in both directions.
     pc : PCSkeleton
         What "pc" stands for.
-    names : sequence of str, default=None
-        Names of the variables, for messages.
-    sample_weight : ndarray, default=None
-        Weights of the rows.
-    constraints : Constraints, default=None
-        PC does not test pairs that are forbidden in both directions.
+    seed : int, default=None
+        For estimators whose random state is open.
 
     Returns
     -------
     permitted : ndarray of bool, shape (n_features, n_features)
         ``permitted[i, j]``: the edge i -> j is plausible.
     """
-    n = X.shape[1]
+    X, weights, names = problem.data, problem.weights, problem.names
+    n = problem.n_features
     if is_union(search_space):
         parts = [
-            permitted_edges(part, X, pc=pc, names=names, sample_weight=sample_weight,
-                            constraints=constraints)
-            for part in search_space
-        ]  # fmt: skip
+            permitted_edges(part, problem, pc=pc, seed=seed) for part in search_space
+        ]
         return np.logical_or.reduce(parts)
     if isinstance(search_space, str):
-        if search_space == "full":
-            return ~np.eye(n, dtype=bool)
-        if search_space == "pc":
-            return (
-                clone(pc)
-                .fit(X, sample_weight=sample_weight, constraints=constraints)
-                .search_space_
-            )
-        if search_space == "glasso":
-            return glasso_edges(repeat_rows(X, sample_weight, "search_space='glasso'"))
-        raise ValueError(
-            f"search_space must be 'pc', 'glasso', 'iterative', 'full', an array, a "
-            f"callable, an estimator or a list of these; got {search_space!r}."
-        )
+        return edges_by_word(search_space, problem, pc)
     if hasattr(search_space, "search_space_"):
-        edges = search_space.search_space_
+        edges = in_order_of(names, search_space, search_space.search_space_)
     elif hasattr(search_space, "fit"):
-        edges = edges_of_estimator(search_space, X, sample_weight)
+        edges = edges_of_estimator(search_space, X, weights, seed)
     elif callable(search_space):
-        edges = search_space(repeat_rows(X, sample_weight, "A search_space callable"))
+        edges = search_space(repeat_rows(X, weights, "A search_space callable"))
     else:
         edges = search_space
-    permitted = resolve_edges(np.asarray(edges), n, names, "search_space")
+    permitted = resolve_edges(
+        align_labels(edges, n, names, "search_space"), n, names, "search_space"
+    )
     np.fill_diagonal(permitted, False)
     return permitted
+
+
+def edges_by_word(word, problem, pc):
+    """The graph of plausible edges that a word stands for."""
+    X, weights = problem.data, problem.weights
+    if word == "full":
+        return ~np.eye(problem.n_features, dtype=bool)
+    if word == "pc":
+        fitted = clone(pc).fit(
+            X, sample_weight=weights, constraints=problem.constraints
+        )
+        return fitted.search_space_
+    if word == "glasso":
+        return glasso_edges(repeat_rows(X, weights, "search_space='glasso'"))
+    raise ValueError(
+        f"search_space must be 'pc', 'glasso', 'iterative', 'full', an array, a "
+        f"callable, an estimator or a list of these; got {word!r}."
+    )
 
 
 def is_union(search_space):
@@ -327,6 +185,37 @@ def is_union(search_space):
         isinstance(part, str | np.ndarray) or callable(part) or hasattr(part, "fit")
         for part in search_space
     )
+
+
+def in_order_of(names, estimator, matrix):
+    """What a fitted estimator learned, in the order of the data's columns.
+
+    Parameters
+    ----------
+    names : ndarray of str or None
+        The columns of the data.
+    estimator : estimator
+        A fitted estimator, which may have seen them in another order.
+    matrix : ndarray of shape (n_features, n_features)
+        Of its learned attributes.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n_features, n_features)
+        The same for the data's columns.
+    """
+    known = getattr(estimator, "feature_names_in_", None)
+    if names is None or known is None or list(known) == list(names):
+        return matrix
+    if sorted(known) != sorted(names):
+        differing = sorted(set(names) ^ set(known))
+        raise ValueError(
+            "search_space was learned from other columns than those of X: "
+            f"{', '.join(map(repr, map(str, differing[:5])))} are in one of them only."
+        )
+    place = {name: k for k, name in enumerate(known)}
+    order = [place[name] for name in names]
+    return np.asarray(matrix)[np.ix_(order, order)]
 
 
 def repeat_rows(X, sample_weight, who):
@@ -342,9 +231,15 @@ def repeat_rows(X, sample_weight, who):
     return np.repeat(X, counts.astype(np.intp), axis=0)
 
 
-def edges_of_estimator(estimator, X, sample_weight):
+def edges_of_estimator(estimator, X, sample_weight, seed=None):
     """Fit a clone, and read a graph off what it learned."""
     fitted = clone(estimator)
+    open_seeds = [
+        name
+        for name, value in fitted.get_params().items()
+        if value is None and name.split("__")[-1] == "random_state"
+    ]
+    fitted.set_params(**dict.fromkeys(open_seeds, seed))
     if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
         fitted.fit(X, sample_weight=sample_weight)
     else:
@@ -382,8 +277,8 @@ def glasso_edges(X):
     return permitted
 
 
-def trim_space(space, score, max_parents, names=None):
-    """Cut permissible sets down to `max_parents`.
+def trim(space, score, max_parents, names=None):
+    """Permitted edges of a space, cut down to `max_parents` per node.
 
     A node with too many keeps the required ones and then, one after the other, the
     candidate that raises its score most beside those already kept (the first of
@@ -392,10 +287,10 @@ def trim_space(space, score, max_parents, names=None):
     permitted = space.permitted.copy()
     for node in np.flatnonzero(permitted.sum(axis=0) > max_parents):
         candidates = space.candidates(node)
+        required = np.flatnonzero(space.required[:, node])
         kept, _ = score.select_parents(
-            node, candidates, max_parents,
-            kept=np.flatnonzero(space.required[:, node]), stop=False,
-        )  # fmt: skip
+            node, candidates, max_parents, kept=required, stop=False
+        )
         permitted[:, node] = False
         permitted[kept, node] = True
         warnings.warn(
@@ -404,7 +299,4 @@ def trim_space(space, score, max_parents, names=None):
             UserWarning,
             stacklevel=2,
         )
-    if space.extended:
-        extra = space.extra | (space.permitted & ~permitted)
-        return replace(space, permitted=permitted, extra=extra)
-    return replace(space, permitted=permitted)
+    return permitted

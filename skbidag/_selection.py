@@ -14,8 +14,8 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from skbidag._constraints import resolve_index
 from skbidag._frames import empty_like, with_columns
-from skbidag._search_space import resolve_index
 from skbidag._sklearn import (
     HasMethods,
     Interval,

@@ -19,12 +19,14 @@ Three tables may stand on one layout:
     The best score over all subsets of a mask, for searching.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from skbidag._core._subsets import subset_maxima, subset_sums
+from skbidag._core._tables import TableViews
 from skbidag._parallel import run_threads
 from skbidag._workspace import Workspace
 
@@ -108,54 +110,6 @@ class NodeTable:
                 workspace.give(table)
         self.scores = self.ratios = self.log_sums = self.maxima = None
 
-    def log_sum(self, mask, column=None):
-        """Log of the summed scores of all subsets of `mask`, plus an outsider.
-
-        Parameters
-        ----------
-        mask : int
-            The subset whose subsets are summed.
-        column : int, default=None
-            The outsider that joins each of them; None for none. Beside the base
-            column's sum its own counts exactly; alone, from 100 nats below it, it
-            may be -inf.
-        """
-        if column is None or column == self.base_column:
-            return self.log_sums[mask]
-        ratio = self.ratios[mask, column]
-        if self.ratios[mask, self.base_column] == 0.0:
-            return self.log_sums[mask] + ratio
-        with np.errstate(divide="ignore"):
-            return self.log_sums[mask] + np.log(ratio)
-
-    def log_sums_containing(self, candidate):
-        """Log sums over the subsets that contain one candidate.
-
-        Parameters
-        ----------
-        candidate : int
-            Number k of the candidate, 0 <= k < K.
-
-        Returns
-        -------
-        log_sums : ndarray of shape (2**(K - 1), width)
-            Row `mask`, in which bit k is left out, holds the log of the sum over
-            the sets S + k with S a subset of `mask`. All terms are positive: unlike
-            a difference of sums, it keeps its digits however weak the candidate is.
-            Columns more than 100 nats below the base column may be -inf.
-        """
-        masks = np.arange(len(self.scores))
-        with_candidate = self.scores[masks >> candidate & 1 == 1]
-        ratios = np.empty_like(with_candidate)
-        log_sums = np.empty(len(with_candidate))
-        subset_sums(
-            np.ascontiguousarray(with_candidate), self.base_column, ratios, log_sums
-        )
-        in_logs = ratios[:, self.base_column] == 0.0
-        with np.errstate(divide="ignore"):
-            np.log(ratios, out=ratios, where=~in_logs[:, None])
-        return ratios + log_sums[:, None]
-
     def best_parents(self, mask, columns):
         """Best parent set within `mask` plus at most one of the outsiders `columns`.
 
@@ -191,6 +145,14 @@ class NodeTable:
                 mask ^= bit
         return self.parents_of(mask, column), float(value)
 
+    def log_score(self, parents):
+        """Log score of a parent set, -inf if it does not stand in the table."""
+        outside = np.setdiff1d(parents, self.candidates)
+        if len(outside) > 1 or not np.isin(outside, self.outsiders).all():
+            return -np.inf
+        column = int(outside[0]) if len(outside) else self.base_column
+        return self.scores[mask_of(np.isin(self.candidates, parents)), column]
+
     def parents_of(self, mask, column):
         """Variables in a subset, and the outsider of a column, sorted."""
         bits = np.flatnonzero(mask >> np.arange(self.n_candidates) & 1)
@@ -198,6 +160,59 @@ class NodeTable:
         if column != self.base_column:
             parents = np.append(parents, column)
         return np.sort(parents)
+
+
+class ScoreTables(Sequence):
+    """The tables of all nodes, a sequence of :class:`NodeTable`.
+
+    Parameters
+    ----------
+    nodes : list of NodeTable
+        One per node, in order.
+    """
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+
+    def __len__(self):
+        return len(self.nodes)
+
+    def __getitem__(self, node):
+        return self.nodes[node]
+
+    def views(self):
+        """What kernels see of the tables."""
+        return TableViews(self.nodes)
+
+    def log_score(self, adjacency):
+        """Log score of a DAG, -inf if not all its parent sets stand in the tables."""
+        return sum(
+            table.log_score(np.flatnonzero(adjacency[:, table.node]))
+            for table in self.nodes
+        )
+
+    def best_dag(self, order):
+        """The best DAG whose parents all stand to the right of their children."""
+        n = len(self)
+        place = np.empty(n, dtype=np.intp)
+        place[order] = np.arange(n)
+        adjacency = np.zeros((n, n), dtype=bool)
+        for table in self.nodes:
+            after = place > place[table.node]
+            outsiders = table.outsiders[after[table.outsiders]]
+            parents, _ = table.best_parents(mask_of(after[table.candidates]), outsiders)
+            adjacency[parents, table.node] = True
+        return adjacency
+
+    def release(self, workspace):
+        """Give the memory back: the tables are of no use any more."""
+        for table in self.nodes:
+            table.release(workspace)
+
+
+def mask_of(chosen):
+    """The number whose bit k is set where ``chosen[k]`` is true."""
+    return int(chosen @ (1 << np.arange(len(chosen), dtype=np.int64)))
 
 
 def table_width(n_features, extended):
@@ -289,9 +304,18 @@ def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0, spa
 
 
 def build_tables(
-    score, space, *, scores=True, sums=False, maxima=False, previous=None,
-    workspace=None, n_jobs=None, memory_limit=None, names=None,
-):  # fmt: skip
+    score,
+    space,
+    *,
+    scores=True,
+    sums=False,
+    maxima=False,
+    previous=(),
+    workspace=None,
+    n_jobs=None,
+    memory_limit=None,
+    names=None,
+):
     """Build the tables of all nodes.
 
     Parameters
@@ -304,7 +328,7 @@ def build_tables(
         Whether to keep the scores beside the maxima.
     sums, maxima : bool, default=False
         Which tables to build from the scores.
-    previous : list of NodeTable, default=None
+    previous : ScoreTables, default=()
         Tables of an earlier space with the same score. Nodes whose parents may
         still be the same keep theirs; the others' are released.
     workspace : Workspace, default=None
@@ -318,12 +342,12 @@ def build_tables(
 
     Returns
     -------
-    tables : list of NodeTable
-        One per node.
+    tables : ScoreTables
+        Of all nodes.
     """
     workspace = Workspace() if workspace is None else workspace
-    kept = {t.node: t for t in previous or () if is_current(t, space)}
-    for table in previous or ():
+    kept = {t.node: t for t in previous if is_current(t, space)}
+    for table in previous:
         if table.node not in kept:
             table.release(workspace)
     held = np.zeros(space.n_features)
@@ -342,7 +366,7 @@ def build_tables(
             table.add_maxima(workspace, keep_scores=scores)
         return table
 
-    return run_threads(build, range(space.n_features), n_jobs)
+    return ScoreTables(run_threads(build, range(space.n_features), n_jobs))
 
 
 def is_current(table, space):

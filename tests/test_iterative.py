@@ -16,31 +16,25 @@ from skbidag import (
     OrderMCMCStructure,
     PartitionMCMCStructure,
     PCSkeleton,
-    _search,
 )
-from skbidag._base import Problem
+from skbidag._constraints import resolve_constraints
 from skbidag._core._order import OrderChain
-from skbidag._core._tables import TableViews
-from skbidag._search import (
-    ENGINES,
-    EXPANSION_FIELDS,
-    SearchOptions,
+from skbidag._problem import Problem
+from skbidag._search import ENGINES, SearchSettings, _spaces
+from skbidag._search._expansion import (
     add_selected_parents,
-    best_dag_of_order,
     expand,
-    iterate_space,
     make_room,
     merge_graph,
     moral_graph,
     once_per_dag,
     paying_pairs,
-    random_order,
     reverse_edges,
-    search_orders,
-    starting_orders,
     widen,
 )
-from skbidag._search_space import make_space, resolve_constraints
+from skbidag._search._orders import random_order, search_orders, starting_orders
+from skbidag._search._spaces import EXPANSION_FIELDS, SpaceSearch
+from skbidag._search_space import make_space
 from skbidag._tables import build_tables
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.graphs import is_dag, to_cpdag
@@ -213,7 +207,7 @@ def test_engines_and_merges_respect_constraints(data, engine, merge):
     tiers = [[10, 11], [12, 13]]
     found = search(
         data, search=engine, merge=merge, forbidden_edges=forbidden,
-        required_edges=required, tiers=tiers, n_iter=2000, **SMALL,
+        required_edges=required, tiers=tiers, search_iter=2000, **SMALL,
     )  # fmt: skip
     forbidden[12:, 10:12] = True
     assert_sound(found, forbidden, required)
@@ -284,8 +278,9 @@ def test_the_best_dag_stays_though_the_space_moves_on(monkeypatch):
             others[np.flatnonzero(others[:, node])[3:], node] = False
         return others, adjacency
 
-    monkeypatch.setattr(_search, "expand", move_away)
-    settings = {"max_parents": 3, "max_expansions": 3, "n_chains": 1, "n_iter": 500}
+    monkeypatch.setattr(_spaces, "expand", move_away)
+    lengths = {"n_chains": 1, "n_iter": 500, "search_iter": 500}
+    settings = {"max_parents": 3, "max_expansions": 3, **lengths}
     for n_draws in (0, 10):
         found = search(X, n_draws=n_draws, **settings)
         best = found.expansions_["log_score"]
@@ -295,11 +290,13 @@ def test_the_best_dag_stays_though_the_space_moves_on(monkeypatch):
 
 
 def test_expansion_by_posterior(data):
-    found = search(data, expansion="posterior", threshold=0.3, n_iter=3000, **SMALL)
+    found = search(
+        data, expansion="posterior", threshold=0.3, search_iter=3000, **SMALL
+    )
     assert_sound(found)
-    plain = search(data, n_iter=3000, max_expansions=1, **SMALL)
+    plain = search(data, search_iter=3000, max_expansions=1, **SMALL)
     wide = search(
-        data, expansion="posterior", threshold=0.0, n_iter=3000, max_expansions=1,
+        data, expansion="posterior", threshold=0.0, search_iter=3000, max_expansions=1,
         **SMALL,
     )  # fmt: skip
     assert wide.search_space_.sum() >= plain.search_space_.sum()
@@ -333,7 +330,7 @@ def test_restarts(data):
 
 
 def test_same_seed_same_result(data):
-    settings = {"n_draws": 20, "n_iter": 1000, "n_chains": 2, **SMALL}
+    settings = {"n_draws": 20, "search_iter": 1000, "n_chains": 2, **SMALL}
     first, second = search(data, **settings), search(data, **settings)
     assert_array_equal(first.adjacency_, second.adjacency_)
     assert_array_equal(first.search_space_, second.search_space_)
@@ -408,9 +405,9 @@ def test_search_space_must_be_one_that_a_search_can_start_from(data):
 
 
 def test_sampling_on_the_final_space(data):
-    found = search(data, n_draws=60, n_iter=20_000, n_chains=2, **SMALL)
+    found = search(data, n_draws=60, search_iter=20_000, n_chains=2, **SMALL)
     assert len(found.dag_samples_) == 120
-    alone = search(data, n_iter=20_000, **SMALL)
+    alone = search(data, search_iter=20_000, **SMALL)
     assert found.log_score_ >= alone.log_score_ - 1e-8
     assert_array_equal(found.search_space_, alone.search_space_)
 
@@ -621,10 +618,7 @@ def test_add_selected_parents():
 
 def test_expand_lets_the_dag_in_first():
     problem = pose(gaussian(100, 10, 0))
-    options = SearchOptions(
-        engine="kicks", merge="dag", extended=True, max_parents=4, soft_limit=3,
-        wide_limit=4, max_expansions=5, n_iter=100,
-    )  # fmt: skip
+    settings = SearchSettings(merge="dag", max_parents=4, soft_limit=3)
     dag = graph(10, (0, 1), (2, 1))
     calls = []
 
@@ -632,7 +626,7 @@ def test_expand_lets_the_dag_in_first():
         calls.append(adjacency)
         return reverse_edges(adjacency, problem, 4)
 
-    rest = problem, options, reversals, partial(paying_pairs, problem=problem)
+    rest = problem, settings, reversals, partial(paying_pairs, problem=problem)
     space, same = expand(np.zeros_like(dag), dag, *rest)
     assert not calls
     assert same is dag
@@ -645,7 +639,7 @@ def test_expand_lets_the_dag_in_first():
     assert (space.sum(axis=0) <= 4).all()
 
 
-@pytest.mark.parametrize("engine", sorted(_search.ENGINES))
+@pytest.mark.parametrize("engine", sorted(ENGINES))
 @pytest.mark.parametrize("maximize", [True, False])
 def test_engines_keep_required_edges_and_the_best(engine, maximize):
     X = gaussian(80, 12, 4)
@@ -665,7 +659,7 @@ def test_engines_keep_required_edges_and_the_best(engine, maximize):
         assert place[3] > place[2] > place[1]
         scores.append(log_score)
         if maximize:
-            best = problem.score.dag_score(best_dag_of_order(tables, order))
+            best = problem.score.dag_score(tables.best_dag(order))
             assert best == pytest.approx(log_score)
     # what was ended early has had less to choose from
     assert scores[0] <= scores[1]
@@ -687,7 +681,7 @@ def test_chains_start_at_good_orders_of_their_own():
     def log_score(order):
         probabilities = np.full(3, 1 / 3)
         return OrderChain(
-            TableViews(tables), np.random.PCG64(0), order, probabilities
+            tables.views(), np.random.PCG64(0), order, probabilities
         ).log_score
 
     for before, after in zip(random, orders, strict=True):
@@ -702,16 +696,19 @@ def test_once_per_dag():
     assert len(counted) == 2
 
 
-def test_iterate_space_starts_from_a_dag():
+def test_search_starts_from_a_dag():
     X = gaussian(80, 12, 4)
     problem = pose(X)
-    options = SearchOptions(
-        engine="transpositions", merge="skeleton", extended=True, max_parents=5,
-        soft_limit=4, wide_limit=4, max_expansions=3, n_iter=10,
-    )  # fmt: skip
+    settings = SearchSettings(
+        engine="transpositions",
+        max_parents=5,
+        soft_limit=4,
+        max_expansions=3,
+        n_iter=10,
+    )
     best = search(X).adjacency_
     if best.sum(axis=0).max() <= 5:
-        result = iterate_space(problem, best, options, (1, 2), 0, best)
+        result = SpaceSearch(problem, best, settings, (1, 2), 0, best).run()
         assert result.log_score >= problem.score.dag_score(best) - 1e-8
 
 
@@ -841,7 +838,11 @@ def test_sampler_checks_the_parameters_of_its_search():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [IterativeSearchStructure(n_iter=200, n_draws=10, n_chains=1, max_parents=6)]
+    [
+        IterativeSearchStructure(
+            search_iter=200, n_iter=200, n_draws=10, n_chains=1, max_parents=6
+        )
+    ]
 )
 def test_sklearn_compatible(estimator, check):
     check(estimator)

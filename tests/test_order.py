@@ -24,10 +24,11 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from skbidag import OrderMCMCStructure, PartitionMCMCStructure, _chains, graphs
+from skbidag._constraints import resolve_constraints
 from skbidag._core._order import OrderChain
 from skbidag._core._tables import TableViews
 from skbidag._posterior import DAGSamples
-from skbidag._search_space import SearchSpace, make_space, resolve_constraints
+from skbidag._search_space import SearchSpace, make_space
 from skbidag._tables import build_tables
 from skbidag.datasets import make_gaussian_network
 from skbidag.diagnostics import rhat

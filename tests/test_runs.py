@@ -371,7 +371,7 @@ def test_interrupts_where_there_is_nothing_new(data, monkeypatch):
         model = make(OrderMCMCStructure, warm_start=warm_start).fit(data)
         before = model.log_score_trace_
         with monkeypatch.context() as patch:
-            patch.setattr("skbidag._base.build_tables", interrupt)
+            patch.setattr("skbidag._sampling.build_tables", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 model.set_params(n_draws=400).fit(data)
         assert hasattr(model, "adjacency_") == warm_start
@@ -380,7 +380,7 @@ def test_interrupts_where_there_is_nothing_new(data, monkeypatch):
             model.fit(data)
             assert_array_equal(model.log_score_trace_[:, :200], before)
     model = make(OrderMCMCStructure, warm_start=True)
-    monkeypatch.setattr("skbidag._base.build_tables", interrupt)
+    monkeypatch.setattr("skbidag._sampling.build_tables", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(data)
     assert not hasattr(model, "adjacency_")

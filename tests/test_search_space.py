@@ -11,15 +11,15 @@ from sklearn.base import BaseEstimator
 from sklearn.covariance import GraphicalLasso, GraphicalLassoCV
 
 from skbidag import OrderMCMCStructure, PCSkeleton
+from skbidag._constraints import resolve_constraints, resolve_edges, tier_ban
+from skbidag._problem import Problem
 from skbidag._search_space import (
     SearchSpace,
     is_union,
     make_space,
     permitted_edges,
-    resolve_constraints,
-    resolve_edges,
-    tier_ban,
-    trim_space,
+    start_space,
+    trim,
 )
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.scores import BGe
@@ -45,8 +45,11 @@ def quick(**kwargs):
     return OrderMCMCStructure(**{**settings, **kwargs})
 
 
-def space_of(search_space, X, **kwargs):
-    return permitted_edges(search_space, X, pc=PCSkeleton(), **kwargs)
+def space_of(search_space, X, names=None, sample_weight=None, constraints=None):
+    if constraints is None:
+        constraints = resolve_constraints(X.shape[1])
+    problem = Problem(None, X, sample_weight, names, constraints)
+    return permitted_edges(search_space, problem, pc=PCSkeleton())
 
 
 # ------------------------------------------------------- edges in any shape
@@ -205,8 +208,6 @@ def test_make_space():
     # nobody is outside a full space: nothing to extend
     full = make_space(np.ones((4, 4), dtype=bool), constraints, extended=True)
     assert not full.extended
-    again = space.with_permitted(matrix(4, (0, 2)), constraints.forbidden)
-    assert_array_equal(again.permitted, matrix(4, (0, 2), (3, 1)))
 
 
 def test_spaces_by_word(data):
@@ -351,22 +352,37 @@ def test_trimming_keeps_the_strongest():
     column[:, 0] = full.permitted[:, 0]
     space = SearchSpace(column, np.zeros_like(column), full.required, False)
     with pytest.warns(UserWarning, match="Node 'x0' has 6 permissible parents; the 4 "):
-        trimmed = trim_space(space, score, 4, [f"x{k}" for k in range(n)])
+        trimmed = trim(space, score, 4, [f"x{k}" for k in range(n)])
     # the rule, naively
     kept = [6]
     while len(kept) < 4:
         left = [k for k in range(1, n) if k not in kept]
         kept.append(max(left, key=lambda k: score.local_score(0, [*kept, k])))
-    assert_array_equal(trimmed.candidates(0), sorted(kept))
+    assert_array_equal(np.flatnonzero(trimmed[:, 0]), sorted(kept))
     assert {1, 3, 5, 6} == set(kept)
-    assert not trimmed.extra.any()
-    # in an extended space, those that fell out may be the extra parent
-    space = SearchSpace(column, np.zeros_like(column), full.required, True)
+    # without names, by number
     with pytest.warns(UserWarning, match="Node 0 has 6"):
-        trimmed = trim_space(space, score, 4)
-    assert_array_equal(trimmed.outsiders(0), [2, 4])
+        trim(space, score, 4)
     # none is trimmed that fits
-    assert_array_equal(trim_space(space, score, 6).permitted, space.permitted)
+    assert_array_equal(trim(space, score, 6), space.permitted)
+
+
+def test_who_falls_out_of_a_full_space_may_be_the_extra_parent():
+    X = make_gaussian_network(100, 7, random_state=0).data
+    problem = Problem(BGe().fit(X), X, None, None, resolve_constraints(7))
+    with pytest.warns(UserWarning, match="6 permissible parents; the 4"):
+        space = start_space(
+            problem,
+            "full",
+            alpha="auto",
+            extended=True,
+            max_parents=4,
+            entropy=(0,),
+            n_jobs=None,
+        )
+    assert (space.permitted.sum(axis=0) == 4).all()
+    assert (space.extra.sum(axis=0) == 2).all()
+    assert not (space.extra & space.permitted).any()
 
 
 def test_max_parents_bounds_what_is_sampled(data):

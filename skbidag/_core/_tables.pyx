@@ -15,11 +15,11 @@ cdef class TableViews:
 
     Parameters
     ----------
-    tables : list of NodeTable
+    tables : sequence of NodeTable
         One per node, in order, with the same number of columns.
     """
 
-    def __cinit__(self, list tables):
+    def __cinit__(self, tables):
         cdef Py_ssize_t i, k
         cdef const Py_ssize_t[::1] candidates
         self.n_nodes = len(tables)

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skbidag._constraints import align_labels
 from skbidag._sklearn import _check_feature_names, _check_n_features, _num_samples
 
 
@@ -71,6 +72,8 @@ class BaseScore(ABC, BaseEstimator):
         n = self.n_features_in_
         log_odds = np.full((n, n), -np.log(getattr(self, "edge_penalty", 1.0)))
         if edge_prior is not None:
+            names = getattr(self, "feature_names_in_", None)
+            edge_prior = align_labels(edge_prior, n, names, "edge_prior")
             log_odds += check_edge_prior(edge_prior, n)
         self.log_prior_odds_ = log_odds
         return self

@@ -1,0 +1,251 @@
+"""What the user says about edges: forbidden, required, tiers, as matrices.
+
+Edges come as (n, n) arrays, as frames whose labels say which row and column is which
+variable, or as (parent, child) pairs of names or indices.
+"""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from skbidag.graphs import is_dag
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Edges that no DAG has, and edges that every DAG has.
+
+    Attributes
+    ----------
+    forbidden, required : ndarray of bool, shape (n_features, n_features)
+        ``forbidden[i, j]`` and ``required[i, j]`` concern the edge i -> j. The
+        diagonal is forbidden.
+    """
+
+    forbidden: np.ndarray
+    required: np.ndarray
+
+
+def resolve_constraints(
+    n_features,
+    names=None,
+    *,
+    forbidden_edges=None,
+    required_edges=None,
+    tiers=None,
+    max_parents=None,
+):
+    """Turn what the user said about edges into matrices, or say what contradicts.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of variables.
+    names : sequence of str, default=None
+        Their names.
+    forbidden_edges, required_edges : array, frame or list of pairs, default=None
+        An (n, n) array or labeled frame whose entry [i, j] concerns i -> j, or
+        (parent, child) pairs of names or indices.
+    tiers : list of list, default=None
+        Groups of names or indices: no edge leads from a later group to an earlier.
+    max_parents : int, default=None
+        The most parents a node may have.
+
+    Returns
+    -------
+    constraints : Constraints
+        The forbidden and required edges.
+    """
+    forbidden = resolve_edges(forbidden_edges, n_features, names, "forbidden_edges")
+    required = resolve_edges(required_edges, n_features, names, "required_edges")
+    refuse(
+        forbidden & required,
+        names,
+        "Edges are both in required_edges and forbidden_edges",
+    )
+    if tiers is not None:
+        against = tier_ban(tiers, n_features, names)
+        refuse(against & required, names, "required_edges go against the tiers")
+        forbidden |= against
+    np.fill_diagonal(forbidden, True)
+    check_required(required, names, max_parents)
+    return Constraints(forbidden, required)
+
+
+def refuse(edges, names, complaint):
+    """Complain about edges, by name, if there are any."""
+    if edges.any():
+        raise ValueError(f"{complaint}: {edge_names(np.argwhere(edges), names)}.")
+
+
+def check_required(required, names, max_parents):
+    """Required edges must make a DAG, and leave every node within `max_parents`."""
+    loops = np.flatnonzero(np.diag(required))
+    if len(loops):
+        raise ValueError(
+            f"required_edges has an edge from {display_name(names, loops[0])} to "
+            "itself."
+        )
+    if required.any() and not is_dag(required):
+        cycle = find_cycle(required)
+        edges = zip(cycle, np.roll(cycle, -1), strict=True)
+        raise ValueError(f"required_edges has a cycle: {edge_names(edges, names)}.")
+    n_required = required.sum(axis=0)
+    if max_parents is not None and n_required.max(initial=0) > max_parents:
+        child = int(np.argmax(n_required))
+        edges = [(i, child) for i in np.flatnonzero(required[:, child])]
+        raise ValueError(
+            f"required_edges gives {display_name(names, child)} "
+            f"{n_required[child]} parents, more than max_parents={max_parents}: "
+            f"{edge_names(edges, names)}."
+        )
+
+
+def edge_names(edges, names):
+    """Edges in words."""
+    return ", ".join(
+        f"{display_name(names, i)} -> {display_name(names, j)}" for i, j in edges
+    )
+
+
+def display_name(names, index):
+    """A variable's name in quotes, or its index."""
+    return repr(str(names[index])) if names is not None else str(int(index))
+
+
+def resolve_index(variable, n_features, names, parameter):
+    """Index of a variable given by name or index."""
+    if isinstance(variable, str):
+        if names is None or variable not in list(names):
+            raise ValueError(f"{parameter} names an unknown variable: {variable!r}.")
+        return list(names).index(variable)
+    if isinstance(variable, Integral) and not isinstance(variable, bool | np.bool_):
+        if not 0 <= variable < n_features:
+            raise ValueError(
+                f"{parameter} has the index {variable}, but there are {n_features} "
+                "variables."
+            )
+        return int(variable)
+    raise ValueError(f"{parameter} takes variables by name or index, got {variable!r}.")
+
+
+def resolve_edges(edges, n_features, names, parameter):
+    """An (n, n) bool matrix from a matrix, a frame or (parent, child) pairs."""
+    if edges is None:
+        return np.zeros((n_features, n_features), dtype=bool)
+    if not isinstance(edges, np.ndarray) and not hasattr(edges, "columns"):
+        edges = list(edges)
+        if all(is_pair(pair) for pair in edges):
+            return matrix_of_pairs(edges, n_features, names, parameter)
+    given = align_labels(edges, n_features, names, parameter)
+    if given.shape != (n_features, n_features):
+        raise ValueError(
+            f"{parameter} must be an array of shape ({n_features}, {n_features}) or a "
+            f"list of (parent, child) pairs, got shape {given.shape}."
+        )
+    if given.dtype != bool and not np.isin(given, [0, 1]).all():
+        raise ValueError(f"{parameter} must hold zeros and ones only.")
+    return given.astype(bool)
+
+
+def is_pair(edge):
+    """Whether this may be a (parent, child) pair."""
+    return not isinstance(edge, str) and hasattr(edge, "__len__") and len(edge) == 2
+
+
+def matrix_of_pairs(pairs, n_features, names, parameter):
+    """An (n, n) bool matrix from (parent, child) pairs of names or indices."""
+    matrix = np.zeros((n_features, n_features), dtype=bool)
+    for pair in pairs:
+        parent, child = (
+            resolve_index(end, n_features, names, parameter) for end in pair
+        )
+        matrix[parent, child] = True
+    return matrix
+
+
+def align_labels(matrix, n_features, names, parameter):
+    """An array with rows and columns in the order of the data's columns.
+
+    Parameters
+    ----------
+    matrix : array-like or dataframe
+        A frame's labels are names of variables, or indices. Where the columns have
+        names and the rows have none (polars; pandas without an index of its own),
+        rows stand in the same order as columns. Without labels nothing is moved.
+    n_features : int
+        Number of variables.
+    names : sequence of str or None
+        Names of the variables.
+    parameter : str
+        What the matrix is, for messages.
+
+    Returns
+    -------
+    matrix : ndarray
+        Entry [i, j] concerns the i-th and j-th column of the data.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skbidag._constraints import align_labels
+    >>> ab = pd.DataFrame([[0, 1], [0, 0]], index=["a", "b"], columns=["a", "b"])
+    >>> align_labels(ab, 2, ["b", "a"], "forbidden_edges")
+    array([[0, 0],
+           [1, 0]])
+    """
+    columns = getattr(matrix, "columns", None)
+    if columns is None:
+        return np.asarray(matrix)
+    values, columns = np.asarray(matrix), list(columns)
+    rows = list(getattr(matrix, "index", columns))
+    if any(isinstance(label, str) for label in columns) and not any(
+        isinstance(label, str) for label in rows
+    ):
+        rows = columns
+    if values.shape != (n_features, n_features) or len(rows) != n_features:
+        return values  # whose shape is the caller's complaint
+    aligned = np.empty_like(values)
+    places = []
+    for labels in (rows, columns):
+        place = [resolve_index(label, n_features, names, parameter) for label in labels]
+        if len(set(place)) < n_features:
+            raise ValueError(f"{parameter} has a label twice: {labels}.")
+        places.append(place)
+    aligned[np.ix_(*places)] = values
+    return aligned
+
+
+def tier_ban(tiers, n_features, names):
+    """Edges from a later tier to an earlier one; other variables are free."""
+    level = np.full(n_features, -1)
+    for number, group in enumerate(tiers):
+        if isinstance(group, str) or not hasattr(group, "__iter__"):
+            raise ValueError("tiers must be a list of groups of variables.")
+        for variable in group:
+            index = resolve_index(variable, n_features, names, "tiers")
+            if level[index] >= 0:
+                raise ValueError(
+                    f"tiers has {display_name(names, index)} more than once."
+                )
+            level[index] = number
+    known = level >= 0
+    return (level[:, None] > level) & known[:, None] & known
+
+
+def find_cycle(adjacency):
+    """Nodes along some cycle of a cyclic graph."""
+    remaining = np.ones(len(adjacency), dtype=bool)
+    while True:
+        # nodes without a parent among the rest are on no cycle
+        roots = remaining & ~adjacency[remaining].any(axis=0)
+        if not roots.any():
+            break
+        remaining &= ~roots
+    path = [int(np.flatnonzero(remaining)[0])]
+    while True:
+        parent = int(np.flatnonzero(adjacency[:, path[-1]] & remaining)[0])
+        if parent in path:
+            return path[path.index(parent) :][::-1]
+        path.append(parent)

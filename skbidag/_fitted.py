@@ -1,0 +1,234 @@
+"""What a fitted structure learner says: about edges, and about rows of data."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from skbidag import _predictive, graphs
+from skbidag._constraints import resolve_index
+from skbidag._frames import empty_like, to_frame
+from skbidag._posterior import graph_counts
+from skbidag._sklearn import _check_feature_names, _check_n_features
+
+
+class ParameterAndMethod:
+    """A method with the name of a parameter.
+
+    scikit-learn reads and writes parameters as attributes and calls methods by the
+    same names. Setting the attribute sets the parameter, which ``get_params`` gives;
+    getting it gives the method.
+
+    Parameters
+    ----------
+    method : callable
+        The method.
+    """
+
+    def __init__(self, method):
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, instance, owner=None):
+        return self.method.__get__(instance, owner)
+
+    def __set__(self, instance, value):
+        vars(instance)[self.name] = value
+
+
+class EdgesMixin:
+    """Edges of the sampled DAGs."""
+
+    def edge_probabilities(self, kind="dag"):
+        """Posterior probabilities of edges.
+
+        Parameters
+        ----------
+        kind : {"dag", "cpdag", "skeleton"}, default="dag"
+            Edges i -> j of the DAGs; edges of their CPDAGs, where an undirected
+            edge counts as both i -> j and j -> i; or adjacencies, symmetric.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_features, n_features)
+            ``probabilities[i, j]`` is that of the edge i -> j.
+        """
+        check_is_fitted(self)
+        if kind not in ("dag", "cpdag", "skeleton"):
+            raise ValueError(
+                f"kind must be 'dag', 'cpdag' or 'skeleton', got {kind!r}."
+            )
+        counts, _ = graph_counts(self.dag_samples_, kind)
+        return counts.sum(axis=(0, 1)) / len(self.dag_samples_)
+
+    def consensus_graph(self, threshold=0.5, kind="cpdag"):
+        """Edges whose posterior probability exceeds a threshold.
+
+        Parameters
+        ----------
+        threshold : float, default=0.5
+            The threshold.
+        kind : {"dag", "cpdag", "skeleton"}, default="cpdag"
+            Which edges, see :meth:`edge_probabilities`.
+
+        Returns
+        -------
+        graph : ndarray of bool, shape (n_features, n_features)
+            ``graph[i, j]`` for the edge i -> j.
+        """
+        return self.edge_probabilities(kind) > threshold
+
+    def to_networkx(self):
+        """The best DAG as a networkx graph, with edge probabilities.
+
+        Returns
+        -------
+        graph : networkx.DiGraph
+            Nodes carry the variables' names; edges the attribute ``probability``.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        graph = graphs.to_networkx(self.adjacency_, names)
+        nodes = list(graph.nodes)
+        for i, j in np.argwhere(self.adjacency_):
+            probability = float(self.adjacency_probabilities_[i, j])
+            graph.edges[nodes[i], nodes[j]]["probability"] = probability
+        return graph
+
+
+class RowsMixin:
+    """Densities, predictions and new rows, averaged over the sampled DAGs."""
+
+    def score_samples(self, X):
+        """Log posterior predictive density of each row.
+
+        Averaged over the sampled DAGs, with the parameters integrated out.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Log density, or log probability of discrete rows.
+        """
+        X = self._check_new(X)
+        return _predictive.log_density(self.score_, self.dag_samples_, X)
+
+    @ParameterAndMethod
+    def score(self, X, y=None):
+        """Mean log posterior predictive density of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+        y : None
+            Ignored, present for API consistency.
+
+        Returns
+        -------
+        log_density : float
+            The mean of ``score_samples``.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def predict(self, X):
+        """Expectation of every cell given the row's other cells.
+
+        Averaged over the sampled DAGs. A NaN stands for an unobserved cell, which
+        is predicted like the others but not conditioned on.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        prediction : {ndarray, dataframe} of shape (n_samples, n_features)
+            Expectations, or the most probable categories of discrete data. A frame,
+            with the same columns, if `X` is one.
+        """
+        X = self._check_new(X)
+        rows = _predictive.predict(self.score_, self.dag_samples_, X)
+        return self._like(empty_like(X), rows, getattr(X, "index", None))
+
+    def predict_probabilities(self, X, columns=None):
+        """Probabilities of every category given the row's other cells.
+
+        Averaged over the sampled DAGs, for discrete data. A missing cell (NaN, None)
+        is predicted like the others and summed over.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+        columns : sequence of str or int, default=None
+            The variables to predict. None is all of them.
+
+        Returns
+        -------
+        probabilities : dict
+            For each variable, by its name if fit saw names and by its index if not,
+            an array of shape (n_samples, n_levels). Its columns are the categories in
+            the order of ``score_.categories_``.
+        """
+        X = self._check_new(X)
+        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        if isinstance(columns, str):
+            raise ValueError(f"columns must be a list of columns, got {columns!r}.")
+        columns = range(n) if columns is None else columns
+        nodes = [resolve_index(column, n, names, "columns") for column in columns]
+        return {
+            node if names is None else str(names[node]): (
+                _predictive.predict_probabilities(
+                    self.score_, self.dag_samples_, X, node
+                )
+            )
+            for node in nodes
+        }
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw new rows from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        X : {ndarray, dataframe} of shape (n_samples, n_features)
+            The rows; a frame if fit was given one.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or n_samples < 1:
+            raise ValueError(f"n_samples must be a positive integer, got {n_samples}.")
+        rows = _predictive.sample(
+            self.score_, self.dag_samples_, int(n_samples), random_state
+        )
+        return self._like(self._template, rows)
+
+    def _like(self, template, rows, index=None):
+        """Make rows a frame, if that is what the data were."""
+        if template is None:
+            return rows
+        labels = hasattr(self.score_, "categories_")
+        return to_frame(rows, template, labels=labels, index=index)
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        if not hasattr(X, "columns"):
+            check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+        _check_feature_names(self, X, reset=False)
+        _check_n_features(self, X, reset=False)
+        return X

@@ -1,0 +1,44 @@
+"""What is to be learned, in one piece: every stage of a fit is a function of it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skbidag._constraints import Constraints
+from skbidag._workspace import Workspace
+from skbidag.scores import BaseScore
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A fitted score, the data for tests of independence, and constraints.
+
+    And the workspace, which the search's tables hand on to those of the chains.
+
+    Attributes
+    ----------
+    score : BaseScore
+        The fitted score.
+    data : ndarray of shape (n_samples, n_features)
+        The data, categorical data as integer codes.
+    weights : ndarray of shape (n_samples,) or None
+        How often each row counts.
+    names : ndarray of str or None
+        Names of the variables.
+    constraints : Constraints
+        Forbidden and required edges.
+    workspace : Workspace
+        Memory of tables.
+    """
+
+    score: BaseScore
+    data: np.ndarray
+    weights: np.ndarray | None
+    names: np.ndarray | None
+    constraints: Constraints
+    workspace: Workspace = field(default_factory=Workspace, repr=False)
+
+    @property
+    def n_features(self):
+        """Number of variables."""
+        return self.data.shape[1]

@@ -1,0 +1,34 @@
+"""The search for the best DAG: a function of the problem and its settings.
+
+It alternates (Kuipers, Suter & Moffa 2022, section 3): find the best DAG in the
+present space, in which every node may take one parent from outside; let what that DAG
+adds into the space; until neither the space nor the best score changes. ``_orders``
+searches one space, over orders; ``_expansion`` makes a space larger around a DAG;
+``_spaces`` is the loop around both.
+"""
+
+from skbidag._search._orders import (
+    ENGINES,
+    LEAST_GAIN,
+    order_moves,
+    random_order,
+    starting_orders,
+)
+from skbidag._search._spaces import (
+    Searcher,
+    SearchResult,
+    SearchSettings,
+    search_structure,
+)
+
+__all__ = [
+    "ENGINES",
+    "LEAST_GAIN",
+    "SearchResult",
+    "SearchSettings",
+    "Searcher",
+    "order_moves",
+    "random_order",
+    "search_structure",
+    "starting_orders",
+]

@@ -1,0 +1,258 @@
+"""Larger spaces around a DAG: what else may be worth having as a parent.
+
+One extra parent at a time misses parents that pay off only together, and PC misses
+many edges to begin with (half of them with strong effects and 20 variables). What
+gets around that; `docs/architecture.rst` has the measurements:
+
+- forward selection by the score itself picks parents for each node from all
+  variables: that is the node's Markov blanket, which its parents are in;
+- what an expansion found stays in the space as long as there is room, and where
+  there is none the strongest stay;
+- when the best DAG adds nothing, edges are reversed, spouses come in, and pairs of
+  new parents that raise a node's score together;
+- then, for the search alone, each set is filled up with what is strongest beside the
+  node's parents, as far as that costs little.
+
+Spaces are matrices here: ``permitted[i, j]`` for i as a parent of j.
+"""
+
+import numpy as np
+
+from skbidag._core._graphs import reachable
+from skbidag._search._orders import LEAST_GAIN
+from skbidag.graphs import to_cpdag
+
+
+def descendants(adjacency, node):
+    """Nodes that paths from `node` lead to; no checks, for inner loops."""
+    return np.asarray(reachable(adjacency.view(np.uint8), node)).astype(bool)
+
+
+def add_selected_parents(permitted, problem, soft_limit):
+    """Let in what forward selection by the score picks for each node."""
+    permitted = permitted.copy()
+    for node in range(len(permitted)):
+        allowed = np.flatnonzero(~problem.constraints.forbidden[:, node])
+        room = soft_limit - permitted[:, node].sum()
+        required = np.flatnonzero(problem.constraints.required[:, node])
+        selected, _ = problem.score.select_parents(
+            node, allowed, soft_limit, kept=required
+        )
+        new = [parent for parent in selected if not permitted[parent, node]]
+        permitted[new[: max(0, room)], node] = True
+    return permitted
+
+
+def paying_pairs(adjacency, problem):
+    """For each node, the pair of new parents that raises its score most, if any.
+
+    Descendants are left out: those parents would make a cycle.
+    """
+    pairs = np.zeros_like(adjacency)
+    for node in range(len(adjacency)):
+        parents = np.flatnonzero(adjacency[:, node])
+        scores = problem.score.pair_scores(node, parents)
+        if scores is None:
+            continue
+        barred = problem.constraints.forbidden[:, node].copy()
+        barred[descendants(adjacency, node)] = True
+        scores[barred] = -np.inf
+        scores[:, barred] = -np.inf
+        first, second = np.unravel_index(np.argmax(scores), scores.shape)
+        gain = scores[first, second] - problem.score.local_score(node, parents)
+        if gain > LEAST_GAIN:
+            pairs[[first, second], node] = True
+    return pairs
+
+
+def widen(permitted, adjacency, problem, size):
+    """Fill up each node's set to `size` with what is strongest beside its parents."""
+    permitted = permitted.copy()
+    for node in range(len(permitted)):
+        room = size - permitted[:, node].sum()
+        if room <= 0:
+            continue
+        parents = np.flatnonzero(adjacency[:, node])
+        others = ~permitted[:, node] & ~problem.constraints.forbidden[:, node]
+        selected, _ = problem.score.select_parents(
+            node, np.flatnonzero(others), len(parents) + room, kept=parents, stop=False
+        )
+        permitted[selected, node] = True
+    return permitted
+
+
+def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit, forbidden):
+    """Let a DAG into a space.
+
+    Per node, the neighbors in the DAG's skeleton come in; if that makes more than
+    `soft_limit`, those the CPDAG permits as parents; if these are too many as well,
+    the DAG's own parents, up to `hard_limit`; if even these do not fit, the node
+    keeps what it had.
+
+    Parameters
+    ----------
+    permitted : ndarray of bool, shape (n_features, n_features)
+        The space.
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The DAG.
+    merge : {"skeleton", "cpdag", "dag"}
+        What to begin with.
+    soft_limit, hard_limit : int
+        The largest sets.
+    forbidden : ndarray of bool, shape (n_features, n_features)
+        Edges that do not come in: a DAG's edge may be forbidden the other way.
+
+    Returns
+    -------
+    permitted : ndarray of bool, shape (n_features, n_features)
+        The larger space.
+    """
+    choices = [(adjacency, hard_limit)]
+    if merge != "dag":
+        choices.insert(0, (to_cpdag(adjacency), soft_limit))
+    if merge == "skeleton":
+        choices.insert(0, (adjacency | adjacency.T, soft_limit))
+    result = permitted.copy()
+    waiting = np.ones(len(permitted), dtype=bool)
+    for graph, limit in choices:
+        larger = permitted | (graph & ~forbidden)
+        fits = waiting & (larger.sum(axis=0) <= limit)
+        result[:, fits] = larger[:, fits]
+        waiting &= ~fits
+    return result
+
+
+def let_in(permitted, adjacency, problem, settings):
+    """Let a DAG into a space; where there is no room, its parents at least."""
+    larger = merge_graph(
+        permitted,
+        adjacency,
+        settings.merge,
+        settings.soft_limit,
+        settings.max_parents,
+        problem.constraints.forbidden,
+    )
+    return make_room(larger, adjacency, adjacency, problem, settings.max_parents)
+
+
+def once_per_dag(function, *args):
+    """A function of a DAG that remembers what it gave: searches often come back."""
+    known = {}
+
+    def remembered(adjacency):
+        key = adjacency.tobytes()
+        if key not in known:
+            known[key] = function(adjacency, *args)
+        return known[key]
+
+    return remembered
+
+
+def expand(permitted, adjacency, problem, settings, reversals, pairs):
+    """Let a DAG, and what else looks promising beside it, into a space.
+
+    First the DAG itself. Once that adds nothing: the DAG that reversals of single
+    edges lead to; the other parents of each node's children, for to turn such a
+    child into a parent they must become parents too; pairs of parents. `reversals`
+    and `pairs` are `reverse_edges` and `paying_pairs` of a DAG.
+
+    Returns
+    -------
+    larger : ndarray of bool, shape (n_features, n_features)
+        The space.
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The DAG to go on from: the one given, or a better one.
+    """
+    limit, forbidden = settings.max_parents, problem.constraints.forbidden
+    larger = let_in(permitted, adjacency, problem, settings)
+    if not np.array_equal(larger, permitted):
+        return larger, adjacency
+    if settings.thorough:
+        better = reversals(adjacency)
+        if better is not None:
+            neighbors = (better | better.T) & ~forbidden
+            return make_room(larger, neighbors, better, problem, limit), better
+    blankets = moral_graph(adjacency) & ~forbidden
+    larger = make_room(larger, blankets, adjacency, problem, settings.soft_limit)
+    if settings.thorough and np.array_equal(larger, permitted):
+        larger = merge_graph(larger, pairs(adjacency), "dag", limit, limit, forbidden)
+    return larger, adjacency
+
+
+def reverse_edges(adjacency, problem, max_parents):
+    """Reverse single edges, choosing all parents of both ends anew, while it pays.
+
+    Order search alone does not get there: an edge x -> y whose reversal pays often
+    does so only if y takes over parents of x that were never permitted for y. Both
+    ends lose their parents; forward selection from all variables finds x new ones,
+    y among them, then y (the move of Grzegorczyk & Husmeier 2008, made greedy).
+
+    Returns
+    -------
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The better DAG, or None where no reversal pays.
+    """
+    score, constraints = problem.score, problem.constraints
+    best = None
+    values = [
+        score.local_score(node, np.flatnonzero(adjacency[:, node]))
+        for node in range(len(adjacency))
+    ]
+
+    def select(trial, node, kept):
+        allowed = ~constraints.forbidden[:, node]
+        allowed[descendants(trial, node)] = False
+        kept = np.union1d(kept, np.flatnonzero(constraints.required[:, node]))
+        parents, value = score.select_parents(
+            node, np.flatnonzero(allowed), max_parents, kept=kept.astype(np.intp)
+        )
+        trial[parents, node] = True
+        return value
+
+    for x, y in np.argwhere(adjacency):
+        if (
+            not adjacency[x, y]
+            or constraints.required[x, y]
+            or constraints.forbidden[y, x]
+            or (constraints.required[:, x].sum() >= max_parents)
+        ):
+            continue
+        trial = adjacency.copy()
+        trial[:, [x, y]] = constraints.required[:, [x, y]]
+        if descendants(trial, x)[y]:
+            continue
+        new = select(trial, x, [y]), select(trial, y, [])
+        if sum(new) > values[x] + values[y] + LEAST_GAIN:
+            adjacency = best = trial
+            values[x], values[y] = new
+    return best
+
+
+def moral_graph(adjacency):
+    """Pairs of nodes that are adjacent or have a child in common."""
+    counts = adjacency.astype(np.int32)
+    moral = adjacency | adjacency.T | (counts @ counts.T > 0)
+    np.fill_diagonal(moral, False)
+    return moral
+
+
+def make_room(permitted, graph, adjacency, problem, max_parents):
+    """Let a graph's edges in; where they do not fit, the strongest stay.
+
+    A node with too many keeps its parents in the DAG `adjacency`, then the
+    strongest of `graph`, then the strongest of what it had. It never keeps fewer
+    than it had.
+    """
+    larger = permitted | graph
+    for node in np.flatnonzero(larger.sum(axis=0) > max_parents):
+        if not (graph[:, node] & ~permitted[:, node]).any():
+            continue
+        size = max(max_parents, permitted[:, node].sum())
+        kept = np.flatnonzero(problem.constraints.required[:, node])
+        for pool in (adjacency, graph, permitted):
+            kept, _ = problem.score.select_parents(
+                node, np.flatnonzero(pool[:, node]), size, kept=kept, stop=False
+            )
+        larger[:, node] = False
+        larger[kept, node] = True
+    return larger

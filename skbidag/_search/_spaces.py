@@ -1,0 +1,409 @@
+"""Searching over spaces: find the best DAG, enlarge the space around it, and again."""
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skbidag._chains import auto_n_iter, bit_generator, move_mixture
+from skbidag._core._order import OrderChain
+from skbidag._parallel import run_parallel
+from skbidag._search._expansion import (
+    add_selected_parents,
+    expand,
+    let_in,
+    merge_graph,
+    once_per_dag,
+    paying_pairs,
+    reverse_edges,
+    widen,
+)
+from skbidag._search._orders import (
+    LEAST_GAIN,
+    order_moves,
+    random_order,
+    search_orders,
+)
+from skbidag._search_space import SearchSpace, make_space, start_space
+from skbidag._tables import build_tables
+
+# Expansions in a row without a better DAG before a search ends.
+PATIENCE = 4
+# Steps of a fresh start, at the beginning and when a search is stuck, over `n_iter`.
+FRESH_SHARE = 4
+# Draws of the short chain behind expansion by posterior probability.
+POSTERIOR_DRAWS = 200
+# Seconds that the tables of a widened space may take.
+WIDE_SECONDS = 0.05
+
+EXPANSION_FIELDS = [
+    ("log_score", float),
+    ("n_edges", int),
+    ("n_permitted", int),
+    ("largest_set", int),
+    ("seconds", float),
+]
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How to search; the defaults are those of IterativeSearchStructure.
+
+    Attributes
+    ----------
+    search_space, alpha, extra_parent, max_parents, soft_limit, merge, max_expansions, \
+n_restarts, n_jobs, memory_limit
+        As in IterativeSearchStructure. `soft_limit` is at most `max_parents`.
+    engine : str
+        How orders are searched, one of ``ENGINES``.
+    n_iter : int or None
+        Steps of each search over orders; None for as many as the variables ask for.
+    threshold : float or None
+        Edges that are more probable come into the space; None for none.
+    thorough : bool
+        Whether to try all that may help when the best DAG adds nothing.
+    """
+
+    search_space: object = "pc"
+    alpha: float | str = "auto"
+    extra_parent: bool = True
+    max_parents: int = 14
+    soft_limit: int = 12
+    engine: str = "kicks"
+    merge: str = "skeleton"
+    threshold: float | None = None
+    max_expansions: int = 50
+    n_restarts: int = 1
+    n_iter: int | None = None
+    n_jobs: int | None = None
+    memory_limit: float | None = None
+    thorough: bool = True
+
+    def __post_init__(self):
+        # frozen, so that this is the only change there is
+        object.__setattr__(self, "soft_limit", min(self.soft_limit, self.max_parents))
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """A search space, and what is known of it.
+
+    Attributes
+    ----------
+    space : SearchSpace
+        The space.
+    adjacency : ndarray of bool, shape (n_features, n_features), or None
+        The best DAG found in it; None if nobody has searched.
+    log_score : float
+        Its log score.
+    expansions : ndarray or None
+        What each expansion found, see `EXPANSION_FIELDS`.
+    cut_short : bool
+        Whether the search was ended early.
+    """
+
+    space: SearchSpace
+    adjacency: np.ndarray | None = None
+    log_score: float = float("nan")
+    expansions: np.ndarray | None = None
+    cut_short: bool = False
+
+
+class Searcher(ABC):
+    """An estimator that searches: a sampler may have it search in its stead."""
+
+    @abstractmethod
+    def search_settings(self):
+        """How it searches, a :class:`SearchSettings`; its parameters are checked."""
+
+
+def search_structure(problem, settings, entropy, stop=None):
+    """Search for the best DAG, and for the space around it.
+
+    The restarts are quick; what they found comes into one space, on which the last
+    search is thorough.
+
+    Parameters
+    ----------
+    problem : Problem
+        Score, data and constraints.
+    settings : SearchSettings
+        How to search.
+    entropy : tuple of int
+        Seed.
+    stop : Stop, default=None
+        Ends the search early.
+
+    Returns
+    -------
+    result : SearchResult
+        The best DAG ever seen, and the space that was found for it.
+    """
+    permitted = first_permitted(problem, settings, entropy)
+    if settings.extra_parent:
+        permitted = add_selected_parents(permitted, problem, settings.soft_limit)
+    if settings.n_restarts == 1:
+        return search_once(problem, permitted, settings, entropy, stop=stop)
+    quick = replace(settings, thorough=False)
+    jobs = [
+        (problem, permitted, quick, entropy, restart, None, stop)
+        for restart in range(settings.n_restarts)
+    ]
+    results = run_parallel(search_once, jobs, settings.n_jobs)
+    results.sort(key=lambda result: -result.log_score)
+    best = results[0]
+    permitted = best.space.permitted
+    for other in results[1:]:
+        permitted = merge_graph(
+            permitted,
+            other.adjacency,
+            settings.merge,
+            settings.soft_limit,
+            settings.max_parents,
+            problem.constraints.forbidden,
+        )
+    return search_once(
+        problem,
+        permitted,
+        settings,
+        entropy,
+        settings.n_restarts,
+        best.adjacency,
+        stop,
+    )
+
+
+def first_permitted(problem, settings, entropy):
+    """Everything, where that fits and the user asks for no space in particular."""
+    if (
+        settings.extra_parent
+        and isinstance(settings.search_space, str)
+        and fits_whole(problem.constraints, settings.max_parents)
+    ):
+        return ~problem.constraints.forbidden
+    return start_space(
+        problem,
+        settings.search_space,
+        alpha=settings.alpha,
+        extended=settings.extra_parent,
+        max_parents=settings.max_parents,
+        entropy=entropy,
+        n_jobs=settings.n_jobs,
+    ).permitted
+
+
+def fits_whole(constraints, max_parents):
+    """Whether every node may have all others, forbidden ones aside, as candidates."""
+    return (~constraints.forbidden).sum(axis=0).max() <= max_parents
+
+
+def wide_limit(score, n_features, max_parents):
+    """Size of permissible sets whose tables can be built in `WIDE_SECONDS`."""
+    entries = WIDE_SECONDS / score.entry_seconds
+    return int(np.clip(np.log2(entries / n_features**2), 0, max_parents))
+
+
+def probable_edges(tables, order, stream, n_iter, threshold):
+    """Edges whose probability, by a short order chain, exceeds a threshold."""
+    n = len(tables)
+    moves = move_mixture("auto", order_moves(n))
+    chain = OrderChain(tables.views(), stream, order, moves)
+    packed = np.zeros((n, -(-n // 8)), dtype=np.uint8)
+    counts = np.zeros((n, n))
+    chain.run(n_iter // 5)
+    for _ in range(POSTERIOR_DRAWS):
+        chain.run(max(1, n_iter // POSTERIOR_DRAWS))
+        chain.draw_dag(packed)
+        counts += np.unpackbits(packed, axis=-1, count=n)
+    return counts > threshold * POSTERIOR_DRAWS
+
+
+def search_once(
+    problem, permitted, settings, entropy, restart=0, start=None, stop=None
+):
+    """Search from one space until nothing changes; see :class:`SpaceSearch`."""
+    return SpaceSearch(
+        problem, permitted, settings, entropy, restart, start, stop
+    ).run()
+
+
+class SpaceSearch:
+    """One search: rounds of finding the best DAG and enlarging the space around it.
+
+    The first order, and another one when the search is stuck, are annealed. It ends
+    when neither the space nor the best score changes.
+
+    Parameters
+    ----------
+    problem : Problem
+        Score and constraints.
+    permitted : ndarray of bool, shape (n_features, n_features)
+        The space to start from.
+    settings : SearchSettings
+        How to search.
+    entropy : tuple of int
+        Seed.
+    restart : int, default=0
+        Which of several independent searches this is.
+    start : ndarray of bool, shape (n_features, n_features), default=None
+        A DAG to start from; None for an order that is annealed.
+    stop : Stop, default=None
+        Ends the search early.
+    """
+
+    def __init__(
+        self, problem, permitted, settings, entropy, restart=0, start=None, stop=None
+    ):
+        n, score = problem.n_features, problem.score
+        self.problem, self.settings, self.stop = problem, settings, stop
+        self.stream = bit_generator(entropy, 2, restart)
+        self.generator = np.random.Generator(self.stream)
+        self.n_iter = settings.n_iter or auto_n_iter(n, 3.5)
+        self.wide_limit = wide_limit(score, n, settings.max_parents)
+        self.reversals = once_per_dag(reverse_edges, problem, settings.max_parents)
+        self.pairs = once_per_dag(paying_pairs, problem)
+        # where the search stands
+        self.permitted = permitted
+        self.before_widening = None
+        self.tables = ()
+        self.order = None if start is None else random_order(self.generator, start)
+        self.best, self.log_score = None, -np.inf
+        self.n_stalled = 0
+        self.cut_short = False
+        self.history = []
+
+    def run(self):
+        """Make rounds to the end.
+
+        Returns
+        -------
+        result : SearchResult
+            The best DAG ever seen, and the space that was found for it.
+        """
+        while self.advance():
+            pass
+        self.tables.release(self.problem.workspace)
+        return SearchResult(
+            self.final_space(),
+            self.best,
+            log_score=float(self.log_score),
+            expansions=np.array(self.history, dtype=EXPANSION_FIELDS),
+            cut_short=self.cut_short,
+        )
+
+    def advance(self):
+        """Make a round; tell whether there is another."""
+        began = time.perf_counter()
+        space = self.space_of(self.permitted)
+        self.build_tables(space)
+        log_score = self.search_orders()
+        found = self.tables.best_dag(self.order)
+        improved = log_score > self.log_score + LEAST_GAIN
+        self.n_stalled = 0 if improved else self.n_stalled + 1
+        if improved:
+            self.best, self.log_score = found, log_score
+        self.cut_short = bool(self.stop)
+        # a better DAG that an expansion finds must get its turn, so none at the end
+        ends = (
+            self.cut_short
+            or self.n_stalled == PATIENCE
+            or len(self.history) == self.settings.max_expansions
+        )
+        larger = self.permitted
+        if space.extended and not ends:
+            larger = self.enlarge(found)
+        sizes = self.permitted.sum(axis=0)
+        seconds = time.perf_counter() - began
+        self.history.append((log_score, found.sum(), sizes.sum(), sizes.max(), seconds))
+        unchanged = np.array_equal(larger, self.permitted)
+        if ends or (unchanged and (not improved or not space.extended)):
+            return False
+        self.permitted = larger
+        return True
+
+    def space_of(self, permitted):
+        """The space with these permitted edges."""
+        return make_space(
+            permitted, self.problem.constraints, extended=self.settings.extra_parent
+        )
+
+    def build_tables(self, space):
+        """Tables of the space, of which those of nodes that did not change stay."""
+        by_posterior = self.settings.threshold is not None
+        self.tables = build_tables(
+            self.problem.score,
+            space,
+            scores=by_posterior,
+            sums=by_posterior,
+            maxima=True,
+            previous=self.tables,
+            workspace=self.problem.workspace,
+            n_jobs=self.settings.n_jobs,
+            memory_limit=self.settings.memory_limit,
+            names=self.problem.names,
+        )
+
+    def search_orders(self):
+        """Move to the best order that is found, and return its log score."""
+        if self.order is None:
+            self.order = self.anneal_afresh()
+        self.order, log_score = self.search_from(self.order)
+        stuck = log_score <= self.log_score + LEAST_GAIN
+        if self.settings.thorough and not self.n_stalled and stuck:
+            # by now the space may hold a better DAG far from here
+            fresh, fresh_score = self.search_from(self.anneal_afresh())
+            if fresh_score > log_score + LEAST_GAIN:
+                self.order, log_score = fresh, fresh_score
+        return log_score
+
+    def search_from(self, order):
+        """The best order that the engine finds from here, and its log score."""
+        engine, n_iter = self.settings.engine, self.n_iter
+        return search_orders(
+            self.tables, order, self.stream, engine, n_iter, stop=self.stop
+        )
+
+    def anneal_afresh(self):
+        """A good order, whatever the search has found so far."""
+        start = random_order(self.generator, self.problem.constraints.required)
+        n_iter = FRESH_SHARE * self.n_iter
+        order, _ = search_orders(
+            self.tables, start, self.stream, "annealing", n_iter, stop=self.stop
+        )
+        return order
+
+    def enlarge(self, found):
+        """A larger space around the DAG of this round, or the same one."""
+        problem, settings = self.problem, self.settings
+        larger, better = expand(
+            self.permitted, found, problem, settings, self.reversals, self.pairs
+        )
+        if better is not found:
+            self.order = random_order(self.generator, better)
+        if settings.thorough and np.array_equal(larger, self.permitted):
+            larger = widen(self.permitted, found, problem, self.wide_limit)
+            if self.before_widening is None:
+                self.before_widening = self.permitted
+        if settings.threshold is None:
+            return larger
+        probable = probable_edges(
+            self.tables, self.order, self.stream, self.n_iter, settings.threshold
+        )
+        limit, forbidden = settings.max_parents, problem.constraints.forbidden
+        return merge_graph(larger, probable, "dag", limit, limit, forbidden)
+
+    def final_space(self):
+        """The space to sample on.
+
+        Widening is for the search: it fills sets up with what is hardly ever a
+        parent, which tables for sampling would pay for. And the best DAG may be of
+        an earlier space, parts of which have made room since.
+        """
+        widened = self.before_widening is not None
+        permitted = self.before_widening if widened else self.permitted
+        space = self.space_of(permitted)
+        outside = (self.best & ~permitted).sum(axis=0)
+        if widened or (outside > space.extended).any():
+            permitted = let_in(permitted, self.best, self.problem, self.settings)
+        return self.space_of(permitted)
