@@ -23,13 +23,15 @@ import argparse
 import csv
 import itertools
 import warnings
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from common import PAPER, above_mean, above_median, peak_megabytes, timed
 
-from skbidag import IterativeSearchStructure, _search
+from skbidag import IterativeSearchStructure
+from skbidag._search import ENGINES, _expansion, _spaces
 from skbidag.datasets import load_network, make_gaussian_network
 from skbidag.metrics import compare_graphs, structural_hamming_distance
 from skbidag.scores import BDe, BGe
@@ -140,7 +142,7 @@ def run_discrete(args):
 
 def run_engines(args):
     """Searches by each engine on the same graphs, and the best score of any."""
-    engines = sorted(_search.ENGINES)
+    engines = sorted(ENGINES)
     print("score below the best engine's, mean (times best); median seconds")
     print(f"{'n':>4}{'N':>6}" + "".join(f"{engine:>26}" for engine in engines))
     for n in args.sizes:
@@ -168,16 +170,23 @@ def without(ingredient):
     """Run the search with one of its parts made to do nothing."""
     nothing = {
         "forward selection": (
+            _spaces,
             "add_selected_parents",
             lambda permitted, problem, soft_limit: permitted,
         ),
         "reversals": (
+            _spaces,
             "reverse_edges",
             lambda adjacency, problem, max_parents: None,
         ),
-        "spouses": ("moral_graph", np.zeros_like),
-        "pairs": ("paying_pairs", lambda adjacency, problem: np.zeros_like(adjacency)),
+        "spouses": (_expansion, "moral_graph", np.zeros_like),
+        "pairs": (
+            _spaces,
+            "paying_pairs",
+            lambda adjacency, problem: np.zeros_like(adjacency),
+        ),
         "widening": (
+            _spaces,
             "widen",
             lambda permitted, adjacency, problem, size: permitted,
         ),
@@ -187,14 +196,10 @@ def without(ingredient):
         return
     # "all" is the paper's scheme: the best DAG alone enlarges the space
     names = nothing if ingredient == "all" else [ingredient]
-    kept = {name: getattr(_search, nothing[name][0]) for name in names}
-    try:
+    with ExitStack() as stack:
         for name in names:
-            setattr(_search, *nothing[name])
+            stack.enter_context(mock.patch.object(*nothing[name]))
         yield
-    finally:
-        for name, function in kept.items():
-            setattr(_search, nothing[name][0], function)
 
 
 def run_paired(args):

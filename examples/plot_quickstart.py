@@ -16,6 +16,7 @@ In every matrix, entry ``[i, j]`` is about the edge i -> j.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 
 from skbidag import IterativeSearchStructure, OrderMCMCStructure
 from skbidag.datasets import make_gaussian_network
@@ -43,9 +44,11 @@ print(f"edges found: {comparison.TP}, wrong: {comparison.FP}, missed: {compariso
 # -------------------
 # A best DAG does not say which of its edges could as well be others. Order MCMC
 # samples DAGs; the share of them that has an edge estimates the edge's probability.
-# The chains agree if R-hat is about 1.
+# The chains agree if R-hat is about 1. The search, frozen, says where to look, and
+# stays fitted wherever the sampler is cloned.
 
-sampler = OrderMCMCStructure(search_space=search, random_state=0).fit(network.data)
+space = FrozenEstimator(search)
+sampler = OrderMCMCStructure(search_space=space, random_state=0).fit(network.data)
 probabilities = sampler.adjacency_probabilities_
 print(f"R-hat of the log score: {sampler.log_score_rhat_:.3f}")
 print("most probable edges:")

@@ -16,6 +16,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
@@ -379,6 +380,7 @@ class SamplerMixin:
         search = self.search_space
         if isinstance(search, FrozenEstimator):
             search = search.estimator
+            check_is_fitted(search)
         if isinstance(search, str) and search == "iterative":
             settings = SearchSettings(
                 alpha=self.alpha,

@@ -44,9 +44,9 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         The largest permissible set (hard limit).
     soft_limit : int, default=12
         The largest permissible set for anything but the best DAG's own parents.
-    forbidden_edges, required_edges : array or list of pairs, default=None
-        Edges that no DAG, or every DAG, has: an (n, n) array, or (parent, child)
-        pairs of names or indices.
+    forbidden_edges, required_edges : array, frame or list of pairs, default=None
+        Edges that no DAG, or every DAG, has: an (n, n) array or a frame whose labels
+        are variables, or (parent, child) pairs of names or indices.
     tiers : list of list, default=None
         Groups of variables, by name or index; no edge leads from a later group to
         an earlier one.

@@ -112,9 +112,10 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         entries of a graphical lasso's precision matrix; all; an (n, n) 0/1 array of
         permitted edges whose entry [i, j] concerns i -> j; a callable that makes
         one from the data; an estimator that learns one (``search_space_``,
-        ``precision_`` or ``adjacency_``, such as :class:`PCSkeleton`, or an
-        :class:`IterativeSearchStructure` with settings of its own); or a list of
-        these for their union.
+        ``precision_`` or ``adjacency_``, such as :class:`PCSkeleton`); an
+        :class:`IterativeSearchStructure` with settings of its own, which searches
+        with the score and constraints of this estimator; the same fitted and frozen,
+        ``FrozenEstimator(search)``; or a list of these for their union.
     alpha : float or "auto", default="auto"
         Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
     extra_parent : bool, default=True
@@ -122,9 +123,9 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     max_parents : int, default=14
         The largest permissible set. A node with more candidates keeps the
         strongest, with a warning. Tables take 2**max_parents rows.
-    forbidden_edges, required_edges : array or list of pairs, default=None
-        Edges that no DAG, or every DAG, has: an (n, n) array, or (parent, child)
-        pairs of names or indices.
+    forbidden_edges, required_edges : array, frame or list of pairs, default=None
+        Edges that no DAG, or every DAG, has: an (n, n) array or a frame whose labels
+        are variables, or (parent, child) pairs of names or indices.
     tiers : list of list, default=None
         Groups of variables, by name or index; no edge leads from a later group to
         an earlier one.

@@ -5,10 +5,15 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbidag import (
@@ -869,3 +874,89 @@ def test_samplers_know_the_dag_of_a_fitted_search(sampler):
     model = sampler(**settings, required_edges=[missing]).fit(X)
     assert model.adjacency_[missing]
     assert np.isfinite(model.log_score_trace_).all()
+
+
+# --------------------------------------------------- a search inside a sampler
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("forbidden_edges", [(0, 1)]),
+        ("required_edges", [(0, 1)]),
+        ("tiers", [[0], [1, 2]]),
+        ("edge_prior", np.ones((6, 6))),
+        ("score", BGe(alpha_mu=0.5)),
+    ],
+)
+def test_a_search_inside_a_sampler_has_the_sampler_s_problem(name, value):
+    X = gaussian(60, 6, 0)
+    inner = IterativeSearchStructure(**{name: value})
+    sampler = OrderMCMCStructure(search_space=inner, **QUICK)
+    with pytest.raises(ValueError, match=f"Give {name} to OrderMCMCStructure"):
+        sampler.fit(X)
+    # the same twice is no contradiction, also where both are copies
+    clone(sampler.set_params(**{name: value})).fit(X)
+
+
+@pytest.mark.parametrize("sampler", [OrderMCMCStructure, PartitionMCMCStructure])
+def test_a_frozen_search_survives_clones(sampler):
+    X = gaussian(100, 20, 4)
+    fitted = search(X, max_parents=5)
+    settings = {**QUICK, "search_space": FrozenEstimator(fitted), "max_parents": 5}
+    model = clone(clone(sampler(**settings))).fit(X)
+    assert_array_equal(model.search_space_, fitted.search_space_)
+    bare = sampler(**settings | {"search_space": fitted}).fit(X)
+    assert_array_equal(model.log_score_trace_, bare.log_score_trace_)
+    # so it does in model selection and in pipelines
+    tuned = GridSearchCV(
+        make_pipeline(StandardScaler(), sampler(**settings)),
+        {f"{sampler.__name__.lower()}__burn_in": [0.1, 0.2]},
+        cv=2,
+    ).fit(X)
+    best = tuned.best_estimator_[-1]
+    assert best.search_space.estimator is fitted
+    assert_array_equal(best.search_space_, fitted.search_space_)
+
+
+def test_what_is_frozen_must_be_fitted():
+    sampler = OrderMCMCStructure(
+        search_space=FrozenEstimator(IterativeSearchStructure()), **QUICK
+    )
+    with pytest.raises(NotFittedError):
+        sampler.fit(gaussian(60, 6, 0))
+
+
+def test_a_fitted_search_knows_columns_by_name():
+    X = gaussian(200, 16, 3)
+    names = [f"x{k}" for k in range(16)]
+    frame = pd.DataFrame(X, columns=names)
+    fitted = IterativeSearchStructure(n_draws=0, random_state=0).fit(frame)
+    order = np.random.default_rng(0).permutation(16)
+    shuffled = frame.iloc[:, order]
+    sampler = OrderMCMCStructure(search_space=FrozenEstimator(fitted), **QUICK)
+    model = sampler.fit(shuffled)
+    assert_array_equal(model.search_space_, fitted.search_space_[np.ix_(order, order)])
+    assert model.log_score_ >= fitted.log_score_ - 1e-6
+    with pytest.raises(ValueError, match="other columns than those of X: 'x3', 'y'"):
+        sampler.fit(frame.rename(columns={"x3": "y"}))
+
+
+def test_steps_of_the_search_and_of_the_chains_are_two_things():
+    X = gaussian(100, 16, 0)
+    model = IterativeSearchStructure(
+        search_iter=100, n_iter=3000, n_draws=10, n_chains=1, random_state=0
+    ).fit(X)
+    assert model.n_iter_ == 3000
+    longer = clone(model).set_params(n_iter=6000).fit(X)
+    assert longer.n_iter_ == 6000
+    # the same search
+    for name in ("log_score", "n_edges", "n_permitted"):
+        assert_array_equal(model.expansions_[name], longer.expansions_[name])
+
+
+def test_an_estimator_without_a_seed_gets_one():
+    X = gaussian(60, 16, 0)
+    parts = ["pc", IterativeSearchStructure(n_draws=0, n_restarts=2, search_iter=10)]
+    fits = [OrderMCMCStructure(search_space=parts, **QUICK).fit(X) for _ in range(2)]
+    assert_array_equal(fits[0].search_space_, fits[1].search_space_)

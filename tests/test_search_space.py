@@ -478,3 +478,71 @@ def test_space_contains():
     assert not contains(plain, (0, 2))
     constraints = resolve_constraints(4, required_edges=[(0, 1)])
     assert not contains(make_space(permitted, constraints, extended=True), (1, 2))
+
+
+# ------------------------------------------------------------- labeled frames
+
+
+def labeled(values, order, library="pandas", index=True):
+    """A matrix over a, b, c, d as a frame whose labels stand in another order."""
+    values = np.asarray(values)[np.ix_(order, order)]
+    names = NAMES[list(order)]
+    if library == "polars":
+        return pl.DataFrame(values, schema=names.tolist())
+    return pd.DataFrame(values, columns=names, index=names if index else None)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pandas without index"])
+def test_frames_are_aligned_by_label(library):
+    edges = matrix(4, (0, 1), (3, 2))
+    library, *without = library.split(" without ")
+    frame = labeled(edges, (2, 0, 3, 1), library, index=not without)
+    assert_array_equal(resolve_edges(frame, 4, NAMES, "forbidden_edges"), edges)
+    # rows and columns may be in different orders
+    mixed = pd.DataFrame(edges, index=NAMES, columns=NAMES).loc[
+        ["d", "a", "b", "c"], ["b", "a", "d", "c"]
+    ]
+    assert_array_equal(resolve_edges(mixed, 4, NAMES, "forbidden_edges"), edges)
+
+
+def test_frames_with_indices_for_labels():
+    edges = matrix(4, (0, 1), (3, 2))
+    frame = pd.DataFrame(edges).iloc[[1, 0, 3, 2], [3, 2, 1, 0]]
+    assert_array_equal(resolve_edges(frame, 4, NAMES, "required_edges"), edges)
+    assert_array_equal(resolve_edges(frame, 4, None, "required_edges"), edges)
+
+
+def test_labels_that_are_none_of_the_data():
+    frame = labeled(np.zeros((4, 4)), (0, 1, 2, 3)).rename(columns={"a": "x"})
+    with pytest.raises(ValueError, match=r"forbidden_edges names an unknown .*: 'x'"):
+        resolve_edges(frame, 4, NAMES, "forbidden_edges")
+    with pytest.raises(ValueError, match="forbidden_edges names an unknown"):
+        resolve_edges(labeled(np.zeros((4, 4)), range(4)), 4, None, "forbidden_edges")
+    twice = labeled(np.zeros((4, 4)), (0, 1, 2, 3)).set_axis(list("aabc"), axis=0)
+    with pytest.raises(ValueError, match="has a label twice"):
+        resolve_edges(twice, 4, NAMES, "forbidden_edges")
+    with pytest.raises(ValueError, match="shape"):
+        resolve_edges(twice.iloc[:3], 4, NAMES, "forbidden_edges")
+
+
+@pytest.mark.parametrize(
+    "parameter", ["forbidden_edges", "required_edges", "edge_prior", "search_space"]
+)
+def test_labeled_parameters_of_an_estimator(parameter):
+    X = pd.DataFrame(make_gaussian_network(80, 4, random_state=1).data, columns=NAMES)
+    value = matrix(4, (0, 1), (3, 2))
+    if parameter == "edge_prior":
+        value = np.random.default_rng(0).normal(size=(4, 4))
+    plain = quick(**{parameter: value}).fit(X)
+    model = quick(**{parameter: labeled(value, (2, 0, 3, 1))}).fit(X)
+    assert_array_equal(model.log_score_trace_, plain.log_score_trace_)
+    assert_array_equal(model.search_space_, plain.search_space_)
+    with pytest.raises(ValueError, match=f"{parameter} names an unknown variable"):
+        quick(**{parameter: labeled(value, range(4)).set_axis(list("abcx"))}).fit(X)
+
+
+def test_scores_align_their_prior_too():
+    X = pd.DataFrame(make_gaussian_network(80, 4, random_state=1).data, columns=NAMES)
+    prior = np.random.default_rng(0).normal(size=(4, 4))
+    score = BGe().fit(X, edge_prior=labeled(prior, (2, 0, 3, 1)))
+    assert_array_equal(score.log_prior_odds_, prior)
