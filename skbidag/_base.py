@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin, clone
+from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_array, check_random_state
@@ -29,7 +29,14 @@ from skbidag._chains import (
     make_schedule,
     run_chains,
 )
-from skbidag._frames import empty_like, to_frame
+from skbidag._data import (
+    check_weights,
+    complete_rows,
+    display_name,
+    empty_like,
+    names_of,
+    resolve_index,
+)
 from skbidag._observer import ChainObserver
 from skbidag._posterior import DAGSamples, graph_counts, split_rhat_of_counts
 from skbidag._search import LEAST_GAIN, random_order, starting_orders
@@ -39,7 +46,6 @@ from skbidag._search_space import (
     make_space,
     permitted_edges,
     resolve_constraints,
-    resolve_index,
     trim_space,
 )
 from skbidag._skeleton import PCSkeleton
@@ -55,12 +61,8 @@ from skbidag._sklearn import (
 from skbidag._tables import build_tables
 from skbidag._workspace import Workspace
 from skbidag.diagnostics import rhat
-from skbidag.scores import BIC, BaseScore, BDe, BGe
-from skbidag.scores._categories import complete_rows, is_discrete
-from skbidag.scores._validation import check_continuous
-from skbidag.scores._weights import check_weights
-
-SCORES = {"bge": BGe, "bde": BDe, "bic": BIC}
+from skbidag.scores import BaseScore
+from skbidag.scores._resolve import SCORE_NAMES, resolve_score
 
 # Chains with a larger R-hat than this disagree.
 LARGEST_RHAT = 1.1
@@ -154,7 +156,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
     """Base class of the structure learners."""
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
-        "score": [StrOptions({"auto", *SCORES}), BaseScore],
+        "score": [StrOptions(SCORE_NAMES), BaseScore],
         "search_space": [
             StrOptions({"pc", "glasso", "iterative", "full"}),
             "array-like",
@@ -252,14 +254,8 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         _check_feature_names(self, X, reset=True)
         self._template = empty_like(X)
         X, sample_weight = self._complete_rows(X, sample_weight)
-        score = vars(self)["score"]
-        if isinstance(score, str):
-            if score == "auto":
-                score = "bde" if is_discrete(X, self._column_name) else "bge"
-            score = SCORES[score]()
-        score = clone(score).fit(
-            X, sample_weight=sample_weight, edge_prior=self.edge_prior
-        )
+        score = resolve_score(vars(self)["score"], X, self._column_name)
+        score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
         self.n_features_in_ = score.n_features_in_
         names = getattr(self, "feature_names_in_", None)
         constraints = resolve_constraints(
@@ -270,13 +266,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
             tiers=self.tiers,
             max_parents=self.max_parents,
         )
-        if hasattr(score, "codes_"):
-            data, weights = score.codes_, score.counts_
-        else:
-            data = check_continuous(X, self._column_name)
-            weights = sample_weight
-            if sample_weight is not None:
-                weights = check_weights(sample_weight, len(data))
+        data, weights = score.test_data(X, sample_weight)
         return Problem(score, data, weights, names, constraints)
 
     def _complete_rows(self, X, sample_weight):
@@ -302,8 +292,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         return _safe_indexing(X, np.flatnonzero(complete)), sample_weight
 
     def _column_name(self, column):
-        names = getattr(self, "feature_names_in_", None)
-        return repr(str(names[column])) if names is not None else str(column)
+        return display_name(names_of(self), column)
 
     def _start_space(self, problem, search_space):
         """The space that `search_space` stands for, cut down to `max_parents`."""
@@ -586,7 +575,8 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         """
         X = self._check_new(X)
         rows = _predictive.predict(self.score_, self.dag_samples_, X)
-        return self._like(empty_like(X), rows, getattr(X, "index", None))
+        index = getattr(X, "index", None)
+        return _predictive.framed(self.score_, rows, empty_like(X), index)
 
     def predict_probabilities(self, X, columns=None):
         """Probabilities of every category given the row's other cells.
@@ -644,14 +634,7 @@ class BaseStructure(CallbackSupportMixin, DensityMixin, BaseEstimator):
         rows = _predictive.sample(
             self.score_, self.dag_samples_, int(n_samples), random_state
         )
-        return self._like(self._template, rows)
-
-    def _like(self, template, rows, index=None):
-        """Make rows a frame, if that is what the data were."""
-        if template is None:
-            return rows
-        labels = hasattr(self.score_, "categories_")
-        return to_frame(rows, template, labels=labels, index=index)
+        return _predictive.framed(self.score_, rows, self._template)
 
     def edge_probabilities(self, kind="dag"):
         """Posterior probabilities of edges.

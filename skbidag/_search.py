@@ -32,7 +32,7 @@ from skbidag._core._tables import TableViews
 from skbidag._parallel import run_parallel, run_threads
 from skbidag._search_space import SearchSpace, make_space
 from skbidag._tables import build_tables
-from skbidag.graphs import to_cpdag
+from skbidag.graphs import moral_graph, to_cpdag
 
 # A gain in log score that is more than rounding.
 LEAST_GAIN = 1e-7
@@ -470,14 +470,6 @@ def reverse_edges(adjacency, problem, max_parents):
             adjacency = best = trial
             values[x], values[y] = new
     return best
-
-
-def moral_graph(adjacency):
-    """Pairs of nodes that are adjacent or have a child in common."""
-    counts = adjacency.astype(np.int32)
-    moral = adjacency | adjacency.T | (counts @ counts.T > 0)
-    np.fill_diagonal(moral, False)
-    return moral
 
 
 def make_room(permitted, graph, adjacency, problem, max_parents):

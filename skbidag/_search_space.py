@@ -7,13 +7,13 @@ which required ones are added, and which is cut down to `max_parents` per node.
 
 import warnings
 from dataclasses import dataclass, replace
-from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
+from skbidag._data import display_name, resolve_index
 from skbidag.graphs import is_dag
 
 
@@ -171,27 +171,6 @@ def resolve_constraints(
             f"{edge_names(edges)}."
         )
     return Constraints(forbidden, required)
-
-
-def display_name(names, index):
-    """A variable's name in quotes, or its index."""
-    return repr(str(names[index])) if names is not None else str(int(index))
-
-
-def resolve_index(variable, n_features, names, parameter):
-    """Index of a variable given by name or index."""
-    if isinstance(variable, str):
-        if names is None or variable not in list(names):
-            raise ValueError(f"{parameter} names an unknown variable: {variable!r}.")
-        return list(names).index(variable)
-    if isinstance(variable, Integral) and not isinstance(variable, bool | np.bool_):
-        if not 0 <= variable < n_features:
-            raise ValueError(
-                f"{parameter} has the index {variable}, but there are {n_features} "
-                "variables."
-            )
-        return int(variable)
-    raise ValueError(f"{parameter} takes variables by name or index, got {variable!r}.")
 
 
 def resolve_edges(edges, n_features, names, parameter):
