@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin, clone
+from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
@@ -20,9 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
-from skbidag._constraints import display_name, resolve_constraints
+from skbidag._constraints import resolve_constraints
+from skbidag._data import (
+    check_weights,
+    complete_rows,
+    display_name,
+    empty_like,
+    names_of,
+)
 from skbidag._fitted import EdgesMixin, RowsMixin
-from skbidag._frames import empty_like
 from skbidag._observer import ChainObserver
 from skbidag._posterior import graph_counts, split_rhat_of_counts
 from skbidag._problem import Problem
@@ -43,12 +49,8 @@ from skbidag._sklearn import (
     _num_samples,
 )
 from skbidag.diagnostics import rhat
-from skbidag.scores import BIC, BaseScore, BDe, BGe
-from skbidag.scores._categories import complete_rows, is_discrete
-from skbidag.scores._validation import check_continuous
-from skbidag.scores._weights import check_weights
-
-SCORES = {"bge": BGe, "bde": BDe, "bic": BIC}
+from skbidag.scores import BaseScore
+from skbidag.scores._resolve import SCORE_NAMES, resolve_score
 
 # Chains with a larger R-hat than this disagree.
 LARGEST_RHAT = 1.1
@@ -71,7 +73,7 @@ class BaseStructure(
     """Base class of the structure learners."""
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
-        "score": [StrOptions({"auto", *SCORES}), BaseScore],
+        "score": [StrOptions(SCORE_NAMES), BaseScore],
         "search_space": [
             StrOptions({"pc", "glasso", "iterative", "full"}),
             "array-like",
@@ -179,16 +181,10 @@ class BaseStructure(
         _check_feature_names(self, X, reset=True)
         self._template = empty_like(X)
         X, sample_weight = self._complete_rows(X, sample_weight)
-        score = vars(self)["score"]
-        if isinstance(score, str):
-            if score == "auto":
-                score = "bde" if is_discrete(X, self._column_name) else "bge"
-            score = SCORES[score]()
-        score = clone(score).fit(
-            X, sample_weight=sample_weight, edge_prior=self.edge_prior
-        )
+        score = resolve_score(vars(self)["score"], X, self._column_name)
+        score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
         self.n_features_in_ = score.n_features_in_
-        names = getattr(self, "feature_names_in_", None)
+        names = names_of(self)
         constraints = resolve_constraints(
             self.n_features_in_,
             names,
@@ -197,13 +193,7 @@ class BaseStructure(
             tiers=self.tiers,
             max_parents=self.max_parents,
         )
-        if hasattr(score, "codes_"):
-            data, weights = score.codes_, score.counts_
-        else:
-            data = check_continuous(X, self._column_name)
-            weights = sample_weight
-            if sample_weight is not None:
-                weights = check_weights(sample_weight, len(data))
+        data, weights = score.test_data(X, sample_weight)
         return Problem(score, data, weights, names, constraints)
 
     def _complete_rows(self, X, sample_weight):
@@ -229,7 +219,7 @@ class BaseStructure(
         return _safe_indexing(X, np.flatnonzero(complete)), sample_weight
 
     def _column_name(self, column):
-        return display_name(getattr(self, "feature_names_in_", None), column)
+        return display_name(names_of(self), column)
 
     def _progress_to_go_on_from(self):
         """Where the last fit's chains stand, if this fit is to go on with them."""

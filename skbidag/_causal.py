@@ -13,6 +13,7 @@ is the effect at the parameters' posterior means, which needs no draws.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import singledispatch
 from numbers import Integral, Real
 
 import numpy as np
@@ -20,10 +21,11 @@ from scipy.stats import qmc
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skbidag._constraints import resolve_index
 from skbidag._core import _graphs
 from skbidag._core._intervene import simulate
+from skbidag._data import names_of, resolve_index
 from skbidag._sklearn import HasMethods, Interval, validate_params
+from skbidag.scores import CategoricalParameterScore, LinearParameterScore
 
 # Joint states of all variables up to which categorical effects are summed exactly.
 MAX_STATES = 1 << 12
@@ -93,15 +95,15 @@ class CausalEffects:
 @validate_params(
     {
         "estimator": [HasMethods("fit")],
-        "interventions": [None, "array-like", dict],
-        "outcomes": [None, "array-like"],
+        "interventions": [None, str, Integral, "array-like", dict],
+        "outcomes": [None, str, Integral, "array-like"],
         "draws_per_dag": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=True,
 )
 def causal_effects(
-    estimator, interventions=None, *, outcomes=None, draws_per_dag=1, random_state=None
+    estimator, interventions=None, outcomes=None, *, draws_per_dag=1, random_state=None
 ):
     """Posterior of the effects of interventions, over DAGs and their parameters.
 
@@ -114,12 +116,12 @@ def causal_effects(
     ----------
     estimator : estimator
         A fitted structure learner.
-    interventions : list or dict, default=None
-        The variables to intervene on, by name or index; None is all of them. For
-        categorical data also ``{variable: (from, to)}``, the two categories to
-        compare; a list compares each category of a variable with the first.
-    outcomes : list, default=None
-        The variables to look at, by name or index; None is all of them.
+    interventions : str, int, list or dict, default=None
+        The variable to intervene on, by name or index, or several; None is all of
+        them. For categorical data also ``{variable: (from, to)}``, the two categories
+        to compare; otherwise each category of a variable is compared with the first.
+    outcomes : str, int or list, default=None
+        The variable to look at, by name or index, or several; None is all of them.
     draws_per_dag : int, default=1
         How often parameters are drawn for each sampled DAG.
     random_state : int, RandomState instance or None, default=None
@@ -158,7 +160,7 @@ def causal_effects(
     >>> from skbidag.datasets import make_gaussian_network
     >>> X = make_gaussian_network(300, 6, random_state=0).data
     >>> model = PartitionMCMCStructure(random_state=0).fit(X)
-    >>> effects = causal_effects(model, interventions=[0, 1], random_state=0)
+    >>> effects = causal_effects(model, [0, 1], random_state=0)
     >>> effects.mean.shape
     (2, 6)
     >>> lower, upper = effects.interval(0.9)
@@ -172,73 +174,119 @@ def causal_effects(
             f"estimator must have sampled DAGs in dag_samples_, as a fitted "
             f"OrderMCMCStructure has; {type(estimator).__name__} has none."
         )
-    score, n = estimator.score_, samples.n_features
-    names = getattr(estimator, "feature_names_in_", None)
-    compared = interventions if isinstance(interventions, Mapping) else None
-    causes, targets = (
-        [resolve_index(column, n, names, parameter) for column in columns]
-        for columns, parameter in (
-            (range(n) if interventions is None else interventions, "interventions"),
-            (range(n) if outcomes is None else outcomes, "outcomes"),
-        )
+    n, names = samples.n_features, names_of(estimator)
+    question = _Question(
+        causes=_indices(interventions, n, names, "interventions"),
+        targets=_indices(outcomes, n, names, "outcomes"),
+        compared=interventions if isinstance(interventions, Mapping) else None,
+        labels=list(range(n)) if names is None else [str(name) for name in names],
+        draws_per_dag=draws_per_dag,
     )
-    if not causes or not targets:
-        raise ValueError("interventions and outcomes must name at least one variable.")
     rng = check_random_state(random_state)
-    labels = list(range(n)) if names is None else [str(name) for name in names]
-    reach = _share_of_paths(samples)
-    if hasattr(score, "coefficient_posterior"):
-        if compared is not None:
-            raise ValueError(
-                "interventions must be a list of variables for continuous data: "
-                "effects are per unit."
-            )
-        draws, mean = _linear_effects(
-            score, samples, causes, targets, draws_per_dag, rng
+    return _effects(estimator.score_, samples, question, rng)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Which effects are asked for.
+
+    Attributes
+    ----------
+    causes, targets : list of int
+        The variables to intervene on, and those to look at.
+    compared : mapping or None
+        For each variable to intervene on, the two categories to compare.
+    labels : list of str or int
+        What the variables are called.
+    draws_per_dag : int
+        How often parameters are drawn for each DAG.
+    """
+
+    causes: list
+    targets: list
+    compared: Mapping | None
+    labels: list
+    draws_per_dag: int
+
+
+def _indices(variables, n_features, names, parameter):
+    """Indices of variables given by names or indices: all of them, several, or one."""
+    if variables is None:
+        return list(range(n_features))
+    if isinstance(variables, str | Integral):
+        variables = [variables]
+    indices = [resolve_index(v, n_features, names, parameter) for v in variables]
+    if not indices:
+        raise ValueError(f"{parameter} must name at least one variable.")
+    return indices
+
+
+@singledispatch
+def _effects(score, samples, question, rng):
+    """Posterior of the effects that a question asks for, by the type of the score."""
+    raise TypeError(
+        f"The score {type(score).__name__} has no posterior distribution of parameters "
+        "to draw from: it does not subclass skbidag.scores.LinearParameterScore or "
+        "skbidag.scores.CategoricalParameterScore, as BGe and BDe do."
+    )
+
+
+@_effects.register
+def _(score: LinearParameterScore, samples, question, rng):
+    if question.compared is not None:
+        raise ValueError(
+            "interventions must be a list of variables for continuous data: effects "
+            "are per unit."
         )
-        return CausalEffects(
-            draws,
-            mean,
-            reach[np.ix_(causes, targets)],
-            [labels[i] for i in causes],
-            [labels[j] for j in targets],
-        )
-    if not hasattr(score, "posterior_counts"):
-        raise TypeError(
-            f"The score {type(score).__name__} has no posterior distribution of "
-            "parameters to draw from: BGe and BDe have."
-        )
-    settings = _settings(score, causes, compared, labels)
-    columns = [(j, k) for j in targets for k in range(1, score.n_levels_[j])]
+    causes, targets, labels = question.causes, question.targets, question.labels
+    draws, mean = _linear_effects(
+        score, samples, causes, targets, question.draws_per_dag, rng
+    )
+    return CausalEffects(
+        draws,
+        mean,
+        _share_of_paths(samples)[np.ix_(causes, targets)],
+        [labels[i] for i in causes],
+        [labels[j] for j in targets],
+    )
+
+
+@_effects.register
+def _(score: CategoricalParameterScore, samples, question, rng):
+    labels = question.labels
+    settings = _settings(score, question)
+    columns = [(j, k) for j in question.targets for k in range(1, score.n_levels_[j])]
     if not settings or not columns:
         raise ValueError(
             "interventions and outcomes must have a variable with two categories."
         )
     draws, mean = _categorical_effects(
-        score, samples, settings, columns, draws_per_dag, rng
+        score, samples, settings, columns, question.draws_per_dag, rng
     )
     levels = [known.tolist() for known in score.categories_]
+    ends = np.ix_([i for i, *_ in settings], [j for j, _ in columns])
     return CausalEffects(
         draws,
         mean,
-        reach[np.ix_([s[0] for s in settings], [c[0] for c in columns])],
+        _share_of_paths(samples)[ends],
         [(labels[i], levels[i][to]) for i, _, to in settings],
         [(labels[j], levels[j][k]) for j, k in columns],
     )
 
 
-def _settings(score, causes, compared, labels):
+def _settings(score, question):
     """What is compared: (variable, code of the reference, code of the setting)."""
+    causes, compared = question.causes, question.compared
     if compared is None:
         return [(i, 0, k) for i in causes for k in range(1, score.n_levels_[i])]
     settings = []
-    for i, pair in zip(causes, compared.values(), strict=True):
+    for i, given in zip(causes, compared.values(), strict=True):
         known = score.categories_[i].tolist()
-        pair = list(pair) if isinstance(pair, tuple | list) else [pair]
+        pair = list(given) if isinstance(given, tuple | list) else [given]
         if len(pair) != 2 or any(value not in known for value in pair):
             raise ValueError(
-                f"interventions must map {labels[i]!r} to two of its categories "
-                f"{known}, got {compared[list(compared)[causes.index(i)]]!r}."
+                f"interventions must map {question.labels[i]!r} to two of its "
+                f"categories {known}, got {given!r}."
             )
         settings.append((i, known.index(pair[0]), known.index(pair[1])))
     return settings

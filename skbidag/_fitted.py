@@ -7,8 +7,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag import _predictive, graphs
-from skbidag._constraints import resolve_index
-from skbidag._frames import empty_like, to_frame
+from skbidag._data import empty_like, names_of, resolve_index
 from skbidag._posterior import graph_counts
 from skbidag._sklearn import _check_feature_names, _check_n_features
 
@@ -91,7 +90,7 @@ class EdgesMixin:
             Nodes carry the variables' names; edges the attribute ``probability``.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = names_of(self)
         graph = graphs.to_networkx(self.adjacency_, names)
         nodes = list(graph.nodes)
         for i, j in np.argwhere(self.adjacency_):
@@ -158,7 +157,8 @@ class RowsMixin:
         """
         X = self._check_new(X)
         rows = _predictive.predict(self.score_, self.dag_samples_, X)
-        return self._like(empty_like(X), rows, getattr(X, "index", None))
+        index = getattr(X, "index", None)
+        return _predictive.framed(self.score_, rows, empty_like(X), index)
 
     def predict_probabilities(self, X, columns=None):
         """Probabilities of every category given the row's other cells.
@@ -181,7 +181,7 @@ class RowsMixin:
             the order of ``score_.categories_``.
         """
         X = self._check_new(X)
-        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        n, names = self.n_features_in_, names_of(self)
         if isinstance(columns, str):
             raise ValueError(f"columns must be a list of columns, got {columns!r}.")
         columns = range(n) if columns is None else columns
@@ -216,14 +216,7 @@ class RowsMixin:
         rows = _predictive.sample(
             self.score_, self.dag_samples_, int(n_samples), random_state
         )
-        return self._like(self._template, rows)
-
-    def _like(self, template, rows, index=None):
-        """Make rows a frame, if that is what the data were."""
-        if template is None:
-            return rows
-        labels = hasattr(self.score_, "categories_")
-        return to_frame(rows, template, labels=labels, index=index)
+        return _predictive.framed(self.score_, rows, self._template)
 
     def _check_new(self, X):
         check_is_fitted(self)

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import chdtri, comb, ndtri
 
 from skbidag._core._pc import separate_discrete, separate_gaussian
+from skbidag._data import check_weights
 from skbidag._parallel import run_threads
 
 # Share of a variable's variance below which it counts as determined by others. The
@@ -241,16 +242,8 @@ def _check_weight(X, sample_weight):
         if not len(X):
             raise ValueError("X has no rows.")
         return X, None
-    sample_weight = np.asarray(sample_weight, dtype=np.float64)
-    if sample_weight.shape != (len(X),):
-        raise ValueError(
-            f"sample_weight must have shape ({len(X)},), got {sample_weight.shape}."
-        )
-    if not (np.isfinite(sample_weight).all() and (sample_weight >= 0).all()):
-        raise ValueError("sample_weight must be finite and not negative.")
+    sample_weight = check_weights(sample_weight, len(X))
     counts = sample_weight > 0
-    if not counts.any():
-        raise ValueError("sample_weight must have a positive entry.")
     return X[counts], sample_weight[counts]
 
 

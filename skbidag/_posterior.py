@@ -8,6 +8,7 @@ slice is ever unpacked.
 import numpy as np
 
 from skbidag._core._graphs import cpdags
+from skbidag._data import unique_rows
 
 # DAGs unpacked at a time, in bytes
 SLICE_BYTES = 1 << 25
@@ -88,13 +89,8 @@ class DAGSamples:
                 done += len(dags)
         parent_sets, membership = [], np.empty((n, len(self)), dtype=np.intp)
         for node in range(n):
-            unique, membership[node] = np.unique(
-                keys[:, node].copy().view(f"V{words}").reshape(-1),
-                return_inverse=True,
-            )
-            bits = np.unpackbits(
-                unique.view(np.uint8).reshape(-1, words), axis=1, count=n
-            )
+            distinct, _, membership[node] = unique_rows(keys[:, node])
+            bits = np.unpackbits(distinct, axis=1, count=n)
             parent_sets.append([np.flatnonzero(row) for row in bits])
         return parent_sets, membership
 

@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
-from skbidag._constraints import align_labels, display_name, resolve_edges
+from skbidag._constraints import resolve_edges
+from skbidag._data import align_labels, display_name
 from skbidag._skeleton import PCSkeleton
 
 

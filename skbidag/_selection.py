@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_array, column_or_1d, get_tags
+from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -14,8 +14,15 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skbidag._constraints import resolve_index
-from skbidag._frames import empty_like, with_columns
+from skbidag._data import (
+    check_table,
+    empty_like,
+    missing_cells,
+    names_of,
+    plain_values,
+    resolve_index,
+    with_columns,
+)
 from skbidag._sklearn import (
     HasMethods,
     Interval,
@@ -25,8 +32,7 @@ from skbidag._sklearn import (
     _fit_context,
     _routing_enabled,
 )
-from skbidag.scores import BGe
-from skbidag.scores._categories import _missing, _plain, is_discrete
+from skbidag.scores._resolve import kind_for
 
 
 class MarkovBlanketSelector(
@@ -141,7 +147,7 @@ class MarkovBlanketSelector(
         _check_feature_names(self, X, reset=True)
         X = check_table(X)
         _check_n_features(self, X, reset=True)
-        n, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        n, names = self.n_features_in_, names_of(self)
         if self.target is None:
             data = self._append(X, y)
             self.target_ = np.arange(n, data.shape[1])
@@ -246,21 +252,10 @@ class MarkovBlanketSelector(
         return tags
 
 
-def check_table(X):
-    """Something with columns, whatever they hold; the structure checks the rest."""
-    if empty_like(X) is not None:
-        return X
-    array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
-    if not hasattr(X, "dtype") and array.dtype.kind == "U":
-        # [[1, "a"]] became all strings; as objects each column keeps its type
-        array = check_array(X, dtype=object, ensure_all_finite=False)
-    return array
-
-
 def check_target(y):
     """The values of y, without missing ones."""
-    values = _plain(column_or_1d(y, warn=True))
-    if _missing(values).any():
+    values = plain_values(column_or_1d(y, warn=True))
+    if missing_cells(values).any():
         raise ValueError("Input y contains NaN or missing values.")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("Input y contains infinity.")
@@ -283,12 +278,7 @@ def final_step(estimator):
 def takes_categories(estimator, X):
     """Tell whether the structure's score is one of categorical data."""
     score = final_step(estimator).get_params(deep=False).get("score", "auto")
-    kind = getattr(score, "kind", "auto")
-    if score == "bde" or kind == "discrete" or hasattr(score, "log_predictive_codes"):
-        return True
-    if score == "bge" or kind == "gaussian" or isinstance(score, BGe):
-        return False
-    return is_discrete(X)
+    return kind_for(score, X) == "categorical"
 
 
 def blanket_probabilities(samples, target):

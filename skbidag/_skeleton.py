@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skbidag._data import check_weights, kind_of
 from skbidag._pc import pc_skeleton
 from skbidag._sklearn import (
     Interval,
@@ -13,8 +14,9 @@ from skbidag._sklearn import (
     _check_n_features,
     _num_samples,
 )
-from skbidag.scores._categories import is_discrete
-from skbidag.scores._weights import check_weights
+
+# What test="auto" is
+TEST_OF_KIND = {"continuous": "fisherz", "categorical": "gsq"}
 
 
 class PCSkeleton(BaseEstimator):
@@ -111,7 +113,7 @@ class PCSkeleton(BaseEstimator):
         _check_feature_names(self, X, reset=True)
         test = self.test
         if test == "auto":
-            test = "gsq" if is_discrete(X) else "fisherz"
+            test = TEST_OF_KIND[kind_of(X)]
         _check_n_features(self, X, reset=True)
         n_features = self.n_features_in_
         if sample_weight is not None:

@@ -11,7 +11,6 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
-    _check_sample_weight,
     _num_samples,
 )
 
@@ -21,7 +20,6 @@ __all__ = [
     "StrOptions",
     "_check_feature_names",
     "_check_n_features",
-    "_check_sample_weight",
     "_fit_context",
     "_num_samples",
     "_routing_enabled",

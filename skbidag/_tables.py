@@ -27,6 +27,7 @@ import numpy as np
 
 from skbidag._core._subsets import subset_maxima, subset_sums
 from skbidag._core._tables import TableViews
+from skbidag._data import display_name
 from skbidag._parallel import run_threads
 from skbidag._workspace import Workspace
 
@@ -293,10 +294,9 @@ def check_memory(space, memory_limit=None, names=None, n_tables=2, held=0.0, spa
     if n_bytes.sum() <= limit:
         return
     node = int(np.argmax(n_bytes))
-    name = repr(str(names[node])) if names is not None else node
     raise MemoryError(
         f"The score tables would take {n_bytes.sum():.3g} bytes, the limit is "
-        f"{limit:.3g}. The largest is that of node {name}: "
+        f"{limit:.3g}. The largest is that of node {display_name(names, node)}: "
         f"{int(space.permitted[:, node].sum())} permissible parents need "
         f"{n_bytes[node]:.3g} bytes. Lower max_parents or alpha, set "
         "extra_parent=False, or raise memory_limit."

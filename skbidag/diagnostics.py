@@ -20,6 +20,7 @@ from scipy.stats import rankdata
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from skbidag._data import names_of, resolve_index, unique_rows
 from skbidag._posterior import as_kind, graph_counts, split_rhat_of_counts
 from skbidag._sklearn import Interval, StrOptions, validate_params
 
@@ -418,27 +419,6 @@ def concordance(probabilities):
 # -------------------------------------------------------------- features of DAGs
 
 
-def _node_index(estimator, node):
-    """Number of a node that is given by its number or name."""
-    n = estimator.n_features_in_
-    if isinstance(node, Integral) and not isinstance(node, bool):
-        if 0 <= node < n:
-            return int(node)
-        raise ValueError(f"nodes must be below {n}, got {node}.")
-    names = list(getattr(estimator, "feature_names_in_", []))
-    if node not in names:
-        raise ValueError(f"nodes must be columns of the data, but {node!r} is not.")
-    return names.index(node)
-
-
-def _distinct(keys):
-    """Distinct rows of bytes: where each first stands, and which each row is."""
-    rows = np.ascontiguousarray(keys.reshape(len(keys), -1))
-    rows = rows.view(f"V{rows.shape[1]}").reshape(-1)
-    _, first, which = np.unique(rows, return_index=True, return_inverse=True)
-    return first, which
-
-
 @validate_params(
     {"estimator": "no_validation", "feature": [callable]},
     prefer_skip_nested_validation=True,
@@ -495,10 +475,11 @@ def feature_probability(estimator, feature, *nodes):
     True
     """
     check_is_fitted(estimator)
-    nodes = [_node_index(estimator, node) for node in nodes]
+    n, names = estimator.n_features_in_, names_of(estimator)
+    nodes = [resolve_index(node, n, names, "nodes") for node in nodes]
     samples = estimator.dag_samples_
     # the DAGs of a narrow posterior occur many times
-    first, which = _distinct(samples.packed.reshape(len(samples), -1))
+    _, first, which = unique_rows(samples.packed.reshape(len(samples), -1))
     values = [np.asarray(feature(samples[index], *nodes)) for index in first]
     shapes = {value.shape for value in values}
     if len(shapes) > 1 or not all(value.dtype.kind in "biuf" for value in values):
@@ -566,7 +547,7 @@ def top_cpdags(estimator, k=5):
             for dags in samples.slices(chain)
         ]
     )
-    first, which = _distinct(packed)
+    _, first, which = unique_rows(packed.reshape(len(packed), -1))
     counts = np.bincount(which)
     # of classes that are as frequent, the one that was drawn first
     top = np.lexsort((first, -counts))[:k]

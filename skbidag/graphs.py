@@ -543,11 +543,26 @@ def markov_blanket_matrix(A):
            [1, 0, 1],
            [1, 1, 0]])
     """
-    A = _check_dag(A)
+    return moral_graph(_check_dag(A))
+
+
+def moral_graph(A):
+    """Pairs of nodes that are adjacent or have a child in common.
+
+    Parameters
+    ----------
+    A : ndarray of bool of shape (n_nodes, n_nodes)
+        A DAG, which is taken as such. ``A[i, j]`` is the edge i -> j.
+
+    Returns
+    -------
+    moral : ndarray of bool of shape (n_nodes, n_nodes)
+        Symmetric.
+    """
     as_float = A.astype(np.float32)  # products of bool matrices are slow
-    within = A | A.T | (as_float @ as_float.T > 0)
-    np.fill_diagonal(within, False)
-    return within
+    moral = A | A.T | (as_float @ as_float.T > 0)
+    np.fill_diagonal(moral, False)
+    return moral
 
 
 @validate_params(

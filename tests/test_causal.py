@@ -19,7 +19,14 @@ from skbidag import (
     causal_effects,
 )
 from skbidag._posterior import DAGSamples
-from skbidag.scores import BIC, BDe, BGe
+from skbidag.scores import (
+    BaseScore,
+    BDe,
+    BGe,
+    CategoricalParameterScore,
+    GaussianBIC,
+    LinearParameterScore,
+)
 
 CHAIN = [(0, 1), (1, 2)]
 COLLIDER = [(0, 2), (1, 2)]
@@ -303,6 +310,59 @@ def test_names_and_fitted_estimators():
     assert causal_effects(best).draws.shape == (1, 3, 3)
 
 
+def test_one_variable_by_name_or_index():
+    X = linear_data(np.random.default_rng(7), dag_of(CHAIN, 3))
+    model = Given(BGe(), X, [dag_of(CHAIN, 3)], names=list("xyz"))
+    expected = causal_effects(model, ["x"], ["z"], random_state=0)
+    for cause, outcome in ("x", "z"), (0, 2), (np.int64(0), "z"):
+        effects = causal_effects(model, cause, outcome, random_state=0)
+        assert_array_equal(effects.draws, expected.draws)
+        assert effects.interventions == ["x"]
+        assert effects.outcomes == ["z"]
+
+
+class Regression(BaseScore, LinearParameterScore):
+    """A score of one's own: coefficients known to be 2, but for a small error."""
+
+    def _fit(self, X, sample_weight):
+        pass
+
+    def log_marginal_likelihood(self, node, parents):
+        return 0.0
+
+    def coefficient_posterior(self, nodes, parents):
+        shape = np.shape(parents)
+        root = np.zeros((*shape, shape[1])) + 1e-6 * np.eye(shape[1])
+        return np.full(shape, 2.0), root, 10.0
+
+
+class Frequencies(BaseScore, CategoricalParameterScore):
+    """A score of one's own: the child is its last parent, but for a small share."""
+
+    def _fit(self, X, sample_weight):
+        self.categories_ = [np.array(["no", "yes"])] * X.shape[1]
+        self.n_levels_ = np.full(X.shape[1], 2)
+
+    def log_marginal_likelihood(self, node, parents):
+        return 0.0
+
+    def posterior_counts(self, node, parents):
+        if not len(parents):
+            return np.array([[1.0, 1.0]])
+        return np.tile([[9e9, 1e9], [1e9, 9e9]], (2 ** (len(parents) - 1), 1))
+
+
+def test_scores_of_ones_own():
+    X = np.zeros((4, 3))
+    chain = dag_of(CHAIN, 3)
+    effects = causal_effects(Given(Regression(), X, [chain]), 0, 2, random_state=0)
+    assert_allclose(effects.draws, 4.0, rtol=1e-4)
+    effects = causal_effects(Given(Frequencies(), X, [chain]), 0, 2, random_state=0)
+    assert effects.interventions == [(0, "yes")]
+    assert_allclose(effects.mean, 0.8**2)
+    assert_allclose(effects.draws, 0.8**2, rtol=1e-3)
+
+
 def test_errors():
     X = linear_data(np.random.default_rng(8), dag_of(CHAIN, 3))
     model = Given(BGe(), X, [dag_of(CHAIN, 3)])
@@ -310,8 +370,10 @@ def test_errors():
         causal_effects(OrderMCMCStructure())
     with pytest.raises(ValueError, match="dag_samples_"):
         causal_effects(PCSkeleton().fit(X))
-    with pytest.raises(TypeError, match="BIC has no posterior"):
-        causal_effects(Given(BIC(), X, [dag_of(CHAIN, 3)]))
+    with pytest.raises(
+        TypeError, match=r"GaussianBIC has no posterior.*LinearParameterS"
+    ):
+        causal_effects(Given(GaussianBIC(), X, [dag_of(CHAIN, 3)]))
     with pytest.raises(ValueError, match="interventions names an unknown variable"):
         causal_effects(model, ["rain"])
     with pytest.raises(ValueError, match="outcomes has the index 3"):

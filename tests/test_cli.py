@@ -790,7 +790,7 @@ def test_progress_on_a_terminal(gaussian, monkeypatch, capsys):
 
 def test_score_parameters_are_passed_on():
     score = _fit.make_score({"score": "bic", "edge_penalty": 2.0}, "discrete")
-    assert type(score).__name__ == "BIC"
+    assert type(score).__name__ == "CategoricalBIC"
     assert score.edge_penalty == 2.0
 
 

@@ -24,7 +24,7 @@ from skbidag import (
     graphs,
     metrics,
 )
-from skbidag.scores import BIC, BDe, BGe
+from skbidag.scores import BDe, BGe, CategoricalBIC, GaussianBIC, PredictiveScore
 
 # The same examples every time: a change either passes or does not. To look for more,
 # set SKBIDAG_FUZZ to a number of examples.
@@ -205,7 +205,7 @@ def test_skeletons(X, alpha):
             assert not space.diagonal().any()
 
 
-@pytest.mark.parametrize("score", [BGe, BDe, BIC])
+@pytest.mark.parametrize("score", [BGe, BDe, GaussianBIC, CategoricalBIC])
 @fuzz
 @given(X=DATA, parents=st.lists(st.integers(-2, 5), max_size=4))
 def test_scores(score, X, parents):
@@ -215,7 +215,7 @@ def test_scores(score, X, parents):
     value = attempt(fitted.local_score, 0, parents)
     if value is not None:
         assert np.isfinite(value)
-    if hasattr(fitted, "log_predictive"):
+    if isinstance(fitted, PredictiveScore):
         density = attempt(fitted.log_predictive, X, 0, [])
         if density is not None:
             assert not np.isnan(density).any()

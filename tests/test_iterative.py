@@ -43,7 +43,7 @@ from skbidag._search_space import make_space
 from skbidag._tables import build_tables
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.graphs import is_dag, to_cpdag
-from skbidag.scores import BIC, BDe, BGe
+from skbidag.scores import BDe, BGe, CategoricalBIC, GaussianBIC
 from skbidag.scores.base import BaseScore
 
 DATA = Path(__file__).parent / "data"
@@ -161,10 +161,11 @@ def test_global_optimum_of_small_problems(n, kind):
         n_samples = int(rng.integers(8, 60))
         if kind in ("bge", "bic"):
             X = gaussian(n_samples, n, seed, signs="random")
-            score = BGe() if kind == "bge" else BIC()
+            score = BGe() if kind == "bge" else GaussianBIC()
         else:
             X = discrete(n_samples, n, seed, n_levels=(2, 3))
-            score = BDe(rng.choice([0.5, 1.0, 10.0])) if kind == "bde" else BIC()
+            size = rng.choice([0.5, 1.0, 10.0])
+            score = BDe(size) if kind == "bde" else CategoricalBIC()
         found = search(X, score, random_state=seed)
         exact = best_score_by_dynamic_programming(found.score_)
         assert_allclose(found.log_score_, exact, rtol=1e-10)
@@ -724,11 +725,11 @@ def scored(kind, n=8, n_samples=60, seed=0):
     prior = np.random.default_rng(seed).normal(size=(n, n))
     if kind in ("bge", "bic"):
         X = gaussian(n_samples, n, seed)
-        score = BGe(edge_penalty=2.0) if kind == "bge" else BIC(edge_penalty=2.0)
+        make = BGe if kind == "bge" else GaussianBIC
     else:
         X = discrete(n_samples, n, seed, n_levels=(2, 4))
-        score = BDe(edge_penalty=2.0) if kind == "bde" else BIC(edge_penalty=2.0)
-    return score.fit(X, edge_prior=prior)
+        make = BDe if kind == "bde" else CategoricalBIC
+    return make(edge_penalty=2.0).fit(X, edge_prior=prior)
 
 
 KINDS = ["bge", "bic", "bde", "discrete bic"]

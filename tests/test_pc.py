@@ -508,7 +508,7 @@ def test_skeleton_needs_no_causal_learn():
         ({"required": edges(3, (0, 1), (1, 0))}, "in both directions: 0 -> 1, 1 -> 0"),
         ({"sample_weight": np.ones(3)}, "sample_weight must have shape"),
         ({"sample_weight": -np.ones(20)}, "not negative"),
-        ({"sample_weight": np.zeros(20)}, "positive entry"),
+        ({"sample_weight": np.zeros(20)}, "zero for every row"),
         ({"sample_weight": np.full(20, 0.5), "accelerate": False}, "whole numbers"),
     ],
 )

@@ -1,3 +1,4 @@
+import warnings
 from itertools import product
 from pathlib import Path
 
@@ -5,12 +6,28 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
-from skbidag import _predictive
+from skbidag import OrderMCMCStructure
 from skbidag._core._predictive import log_mean_over_dags, mean_level_probabilities
 from skbidag._posterior import DAGSamples
-from skbidag._predictive import log_density, predict, predict_probabilities, sample
-from skbidag.scores import BaseScore, BDe, BGe
+from skbidag._predictive import (
+    _categorical,
+    _families,
+    log_density,
+    predict,
+    predict_probabilities,
+    sample,
+)
+from skbidag.scores import (
+    BaseScore,
+    BDe,
+    BGe,
+    CategoricalPredictiveScore,
+    LinearPredictiveScore,
+    PredictiveScore,
+)
 
 DATA = Path(__file__).parent / "data"
 LEVELS = [2, 3, 2, 3, 2]
@@ -74,7 +91,7 @@ def test_density_is_the_mean_over_dags(kind, request):
 def test_density_does_not_depend_on_slices(kind, request, monkeypatch):
     score, dags, X = request.getfixturevalue(kind)
     whole = log_density(score, packed(dags), X)
-    monkeypatch.setattr(_predictive, "SLICE_BYTES", 2000)
+    monkeypatch.setattr(_families, "SLICE_BYTES", 2000)
     in_slices = log_density(score, packed(dags), X)
     np.testing.assert_allclose(in_slices, whole, rtol=1e-12)
 
@@ -179,7 +196,7 @@ def test_regression_is_that_of_the_plug_in_density(gaussian):
 
 @pytest.mark.parametrize("slice_bytes", [1 << 28, 400])
 def test_expectation_by_conditioning(gaussian, monkeypatch, slice_bytes):
-    monkeypatch.setattr(_predictive, "SLICE_BYTES", slice_bytes)
+    monkeypatch.setattr(_families, "SLICE_BYTES", slice_bytes)
     score, dags, X = gaussian
     X = X.copy()
     X[np.random.default_rng(2).random(X.shape) < 0.3] = np.nan
@@ -240,9 +257,9 @@ def with_holes(categorical):
 def test_probabilities_by_enumeration(
     categorical, with_holes, monkeypatch, node, max_enumerated, few_rows
 ):
-    monkeypatch.setattr(_predictive, "MAX_ENUMERATED", max_enumerated)
-    monkeypatch.setattr(_predictive, "MAX_SUMMED", max_enumerated)
-    monkeypatch.setattr(_predictive, "FEW_ROWS", few_rows)
+    monkeypatch.setattr(_categorical, "MAX_ENUMERATED", max_enumerated)
+    monkeypatch.setattr(_categorical, "MAX_SUMMED", max_enumerated)
+    monkeypatch.setattr(_categorical, "FEW_ROWS", few_rows)
     score, dags, _ = categorical
     got = predict_probabilities(score, packed(dags), with_holes, node)
     expected = naive_probabilities(score, dags, with_holes, node)
@@ -252,7 +269,7 @@ def test_probabilities_by_enumeration(
 def test_probabilities_do_not_depend_on_slices(categorical, with_holes, monkeypatch):
     score, dags, _ = categorical
     whole = predict_probabilities(score, packed(dags), with_holes, 1)
-    monkeypatch.setattr(_predictive, "SLICE_BYTES", 2000)
+    monkeypatch.setattr(_families, "SLICE_BYTES", 2000)
     in_slices = predict_probabilities(score, packed(dags), with_holes, 1)
     np.testing.assert_allclose(in_slices, whole, rtol=1e-12)
 
@@ -261,7 +278,7 @@ def test_looking_up_is_computing(categorical, with_holes, monkeypatch):
     score, dags, X = categorical
     looked_up = predict_probabilities(score, packed(dags), with_holes, 1)
     density = log_density(score, packed(dags), X)
-    monkeypatch.setattr(_predictive, "MAX_LOOK_UP", 1)
+    monkeypatch.setattr(_categorical, "MAX_LOOK_UP", 1)
     computed = predict_probabilities(score, packed(dags), with_holes, 1)
     np.testing.assert_allclose(looked_up, computed, rtol=1e-12)
     np.testing.assert_allclose(density, log_density(score, packed(dags), X))
@@ -289,9 +306,9 @@ def test_labels_come_back():
 
 
 def test_too_much_unobserved_is_an_error(categorical, monkeypatch):
-    monkeypatch.setattr(_predictive, "MAX_ENUMERATED", 1)
-    monkeypatch.setattr(_predictive, "MAX_SUMMED", 1)
-    monkeypatch.setattr(_predictive, "MAX_TABLE", 3)
+    monkeypatch.setattr(_categorical, "MAX_ENUMERATED", 1)
+    monkeypatch.setattr(_categorical, "MAX_SUMMED", 1)
+    monkeypatch.setattr(_categorical, "MAX_TABLE", 3)
     score, dags, _ = categorical
     with pytest.raises(ValueError, match=r"predict column 0.*more than 3 entries"):
         predict_probabilities(score, packed(dags), np.full((1, 5), np.nan), 0)
@@ -352,10 +369,12 @@ def test_frequencies_of_categorical_samples(categorical):
     assert (n_samples * (share - p) ** 2 / p).sum() < 71 + 4 * 12
 
 
-# What does not fit
+# Scores of one's own
 
 
 class Plain(BaseScore):
+    """Nothing but a score."""
+
     def _fit(self, X, sample_weight):
         pass
 
@@ -363,28 +382,167 @@ class Plain(BaseScore):
         return 0.0
 
 
-def test_score_without_predictive_density():
-    X = np.zeros((4, 2))
-    score, samples = Plain().fit(X), packed([np.zeros((2, 2))])
-    with pytest.raises(TypeError, match="Plain has no predictive density"):
-        log_density(score, samples, X)
-    with pytest.raises(TypeError, match="Plain has no predictions"):
-        predict(score, samples, X)
-    with pytest.raises(TypeError, match="Plain has no predictive distribution"):
-        sample(score, samples)
-    with pytest.raises(TypeError, match="Plain has no category probabilities"):
-        predict_probabilities(score, samples, X, 0)
+class Density(Plain, PredictiveScore):
+    """Standard normal columns, whatever their parents are."""
+
+    def log_predictive(self, X, node, parents):
+        x = np.asarray(X)[:, node]
+        return -0.5 * (np.log(2 * np.pi) + x**2)
+
+    def sample_predictive(self, X, node, parents, random_state=None):
+        return check_random_state(random_state).standard_normal(len(X))
+
+
+class LeastSquares(BaseScore, LinearPredictiveScore):
+    """Regressions by least squares, with what the capability lists and no more."""
+
+    def _fit(self, X, sample_weight):
+        X = np.asarray(X, dtype=float)
+        self.posterior_mean_ = X.mean(axis=0)
+        self.deviation_ = X - self.posterior_mean_
+
+    def regression(self, node, parents):
+        design, y = self.deviation_[:, parents], self.deviation_[:, node]
+        coefficients = np.linalg.lstsq(design, y)[0]
+        return coefficients, np.mean((y - design @ coefficients) ** 2)
+
+    def log_marginal_likelihood(self, node, parents):
+        n_rows, (_, variance) = len(self.deviation_), self.regression(node, parents)
+        return -0.5 * n_rows * np.log(variance) - np.log(n_rows) * len(parents)
+
+
+class Laplace(BaseScore, CategoricalPredictiveScore):
+    """Relative frequencies with one more row in every cell."""
+
+    def _fit(self, X, sample_weight):
+        columns = np.asarray(X).T
+        self.categories_ = [np.unique(column) for column in columns]
+        self.n_levels_ = np.array([len(levels) for levels in self.categories_])
+        self.codes_seen_ = self.encode(X)
+
+    def counts(self, node, parents):
+        family = [*parents, node]
+        counts = np.ones(self.n_levels_[family] + 1)  # the last is a level never seen
+        np.add.at(counts, tuple(self.codes_seen_.T[family]), 1.0)
+        return counts
+
+    def log_predictive_codes(self, codes, node, parents):
+        counts = self.counts(node, parents)
+        p = counts / counts[..., :-1].sum(axis=-1, keepdims=True)
+        return np.log(p[tuple(codes.T[[*parents, node]])])
+
+    def log_marginal_likelihood(self, node, parents):
+        log_p = self.log_predictive_codes(self.codes_seen_, node, parents)
+        return log_p.sum() - self.counts(node, parents).size
+
+
+def learned(score, X):
+    model = OrderMCMCStructure(
+        score, n_iter=500, n_draws=20, n_chains=2, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X)
 
 
 def test_own_score_with_a_density():
-    class Normal(Plain):
-        def log_predictive(self, X, node, parents):
-            x = np.asarray(X)[:, node]
-            return -0.5 * (np.log(2 * np.pi) + x**2)
-
     X = pd.DataFrame(np.arange(8.0).reshape(4, 2), columns=["a", "b"])
-    got = log_density(Normal().fit(X), packed([np.zeros((2, 2))]), X)
-    np.testing.assert_allclose(got, -np.log(2 * np.pi) - (X**2).sum(axis=1) / 2)
+    score, samples = Density().fit(X), packed([np.zeros((2, 2))])
+    expected = -np.log(2 * np.pi) - (X**2).sum(axis=1) / 2
+    np.testing.assert_allclose(log_density(score, samples, X), expected)
+    np.testing.assert_array_equal(
+        sample(score, samples, 3, 0), sample(score, samples, 3, 0)
+    )
+    with pytest.raises(TypeError, match=r"Density has no predictions.*Linear"):
+        predict(score, samples, X)
+
+
+@pytest.mark.parametrize("bases", [(0, 1), (1, 0)], ids=["score first", "mixin first"])
+def test_own_linear_score_does_it_all(gaussian, bases):
+    _, dags, X = gaussian
+    parts = [BaseScore, LinearPredictiveScore]
+    members = {k: v for k, v in vars(LeastSquares).items() if callable(v)}
+    own = type("LeastSquares", tuple(parts[k] for k in bases), members)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = learned(own(), frame)
+    # with BGe's regressions it would predict as BGe does
+    score, samples = model.score_, packed(dags[:1])
+    bge = BGe(alpha_mu=1e-9).fit(X)
+    np.testing.assert_allclose(
+        predict(score, samples, X), predict(bge, samples, X), rtol=1e-3
+    )
+    density = log_joint(score, dags[0], X)
+    np.testing.assert_allclose(log_density(score, samples, X), density)
+    holes = frame.mask(frame > 4)
+    assert model.predict(holes).columns.tolist() == list("abcde")
+    assert np.isfinite(model.predict(holes).to_numpy()).all()
+    assert np.isfinite(model.score_samples(frame)).all()
+    rows = model.sample(4000, random_state=0)
+    # in units of the standard error of a mean of 4000 draws
+    error = (rows.mean() - frame.mean()) / (rows.std() / np.sqrt(len(rows)))
+    assert (error.abs() < 4).all()
+    with pytest.raises(TypeError, match=r"category probabilities.*Categorical"):
+        model.predict_probabilities(frame)
+
+
+def test_own_categorical_score_does_it_all(categorical):
+    _, dags, X = categorical
+    model = learned(Laplace(), X)
+    score, samples = model.score_, packed(dags[:1])
+    # one row in every cell is BDe's prior of a child without parents, too
+    prior = BDe(equivalent_sample_size=2).fit(X)
+    empty = packed([np.zeros((5, 5))])
+    np.testing.assert_allclose(
+        predict_probabilities(score, empty, X, 0),
+        predict_probabilities(prior, empty, X, 0),
+    )
+    np.testing.assert_allclose(
+        log_density(score, samples, X), log_joint(score, dags[0], X)
+    )
+    assert model.predict(X).shape == X.shape
+    assert np.isin(model.sample(50, random_state=0), [0, 1, 2]).all()
+    assert [p.shape[1] for p in model.predict_probabilities(X).values()] == LEVELS
+    assert np.isfinite(model.score_samples(X)).all()
+
+
+def test_labels_are_drawn_given_labels():
+    X = np.array([["a", "x"], ["b", "y"]] * 50)
+    score = BDe(0.01).fit(X)
+    drawn = score.sample_predictive(X, 1, [0], random_state=0)
+    assert (drawn == X[:, 1]).all()
+
+
+# What does not fit
+
+
+def test_score_without_predictive_density():
+    X = np.zeros((4, 2))
+    score, samples = Plain().fit(X), packed([np.zeros((2, 2))])
+    for call, message in (
+        (lambda: log_density(score, samples, X), "predictive density.*PredictiveScore"),
+        (lambda: predict(score, samples, X), "predictions.*scores.LinearPredictiveS"),
+        (lambda: sample(score, samples), "predictive distribution.*PredictiveScore"),
+        (
+            lambda: predict_probabilities(score, samples, X, 0),
+            "category probabilities.*scores.CategoricalPredictiveScore",
+        ),
+    ):
+        with pytest.raises(TypeError, match=f"Plain has no {message}"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("capability", "missing"),
+    [
+        (PredictiveScore, "log_predictive"),
+        (LinearPredictiveScore, "regression"),
+        (CategoricalPredictiveScore, "log_predictive_codes"),
+    ],
+)
+def test_what_a_capability_lists_must_be_written(capability, missing):
+    own = type("Own", (Plain, capability), {})
+    with pytest.raises(TypeError, match=missing):
+        own()
 
 
 def test_bad_rows_are_named(gaussian, categorical):

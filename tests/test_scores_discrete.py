@@ -14,7 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skbidag._core._subsets import subset_maxima
-from skbidag.scores import BIC, BDe
+from skbidag.scores import BDe, BGe, CategoricalBIC, CategoricalScore, GaussianBIC
+from skbidag.scores._resolve import kind_for, resolve_score
 from skbidag.scores.base import BaseScore
 
 DATA = Path(__file__).parent / "data"
@@ -130,7 +131,7 @@ def test_local_scores_and_tables(seed, weighting):
     w = np.ones(60) if weights is None else weights.astype(float)
     kept, w = X[w > 0], w[w > 0]
     edge_prior = rng.normal(size=(8, 8))
-    for score in BDe(2.5, edge_penalty=1.7), BIC(edge_penalty=1.7):
+    for score in BDe(2.5, edge_penalty=1.7), CategoricalBIC(edge_penalty=1.7):
         score.fit(X, sample_weight=weights, edge_prior=edge_prior)
         assert_array_equal(score.n_levels_, n_levels)
         for _ in range(10):
@@ -157,7 +158,7 @@ def test_wide_columns_and_long_groups():
     n_levels = [2, 2, 3, 40, 2, 300, 17]
     for n_samples in (700, 20_000):
         X = random_data(rng, n_samples, n_levels)
-        for score in BDe(), BIC():
+        for score in BDe(), CategoricalBIC():
             score.fit(X)
             assert_table(score, 0, [1, 4], [2, 3, 5, 6])
             assert_table(score, 3, [2], [1, 0, 4, 5])
@@ -185,7 +186,7 @@ def test_constant_columns(n_samples):
     # many levels the child; as a child it has nothing to explain.
     rng = np.random.default_rng(n_samples)
     X = random_data(rng, n_samples, [9, 2, 1, 3, 1, 2, 1])
-    for score in BDe(), BIC():
+    for score in BDe(), CategoricalBIC():
         score.fit(X)
         assert_table(score, 0, [1, 2, 3], [4, 5, 6])
         assert_table(score, 2, [0, 1, 4], [3, 5, 6])
@@ -206,7 +207,7 @@ def test_groups_of_every_size(skew):
 
 
 @pytest.mark.parametrize("weighting", ["none", "integer", "float"])
-@pytest.mark.parametrize("make", [BDe, BIC], ids=["BDe", "BIC"])
+@pytest.mark.parametrize("make", [BDe, CategoricalBIC], ids=["BDe", "BIC"])
 def test_maxima_need_no_complete_table(make, weighting):
     left_out = 0
     for seed in range(4):
@@ -237,7 +238,7 @@ def test_maxima_need_no_complete_table(make, weighting):
                 rtol=1e-10,
             )
     # with less than an observation in a row, BDe has no bound
-    assert (left_out > 0) == (make is BIC or weighting != "float")
+    assert (left_out > 0) == (make is CategoricalBIC or weighting != "float")
 
 
 def test_a_table_filled_in_another_way_has_its_own_maxima():
@@ -251,6 +252,38 @@ def test_a_table_filled_in_another_way_has_its_own_maxima():
     score.fill_table(0, np.array([1, 2]), np.array([3]), 4, one)
     score.fill_table_for_maxima(0, np.array([1, 2]), np.array([3]), 4, other)
     assert_array_equal(one, other)
+
+
+class Regional(CategoricalScore):
+    """BDe of which each node has another equivalent sample size."""
+
+    def kernel_constants(self, node):
+        return 0.5 + node, 0.0
+
+    def log_marginal_likelihood(self, node, parents):
+        score = BDe(0.5 + node)
+        vars(score).update(vars(self))
+        score.equivalent_sample_size = 0.5 + node
+        return score.log_marginal_likelihood(node, parents)
+
+
+def test_constants_of_each_node():
+    X = random_data(np.random.default_rng(4), 60, [2, 3, 2, 4])
+    score = Regional().fit(pd.DataFrame(X).astype(str))
+    for node in range(4):
+        others = np.setdiff1d(np.arange(4), [node])
+        ours, naive = np.zeros((2, 4, 5))
+        score.fill_table(node, others[:2], others[2:], 4, ours)
+        BaseScore.fill_table(score, node, others[:2], others[2:], 4, naive)
+        assert_allclose(ours, naive, rtol=1e-11)
+        assert_allclose(
+            score.addition_scores(node, others[:1]),
+            BaseScore.addition_scores(score, node, others[:1]),
+            rtol=1e-11,
+        )
+    codes, counts = score.test_data(X)
+    assert codes is score.codes_
+    assert counts is score.counts_
 
 
 def test_counts_beyond_the_tables_of_collapsed_rows():
@@ -340,7 +373,7 @@ def equivalence_class(dag):
     return skeleton.tobytes(), tuple(v_structures)
 
 
-@pytest.mark.parametrize("score", [BDe(), BDe(7.0), BIC(), BIC(kind="gaussian")])
+@pytest.mark.parametrize("score", [BDe(), BDe(7.0), CategoricalBIC(), GaussianBIC()])
 def test_score_equivalence(score):
     X = random_data(np.random.default_rng(1), 80, [2, 3, 4])
     score = clone(score).fit(X)
@@ -353,7 +386,7 @@ def test_score_equivalence(score):
         assert_allclose(scores, scores[0], rtol=1e-11)
 
 
-@pytest.mark.parametrize("score", [BDe(), BIC()])
+@pytest.mark.parametrize("score", [BDe(), CategoricalBIC()])
 def test_reversal_of_covered_edges(score):
     rng = np.random.default_rng(2)
     n_levels = [2, 3, 4, 5, 2, 3]
@@ -372,7 +405,7 @@ def test_sample_weight_repeats_rows():
     weights = rng.integers(0, 3, size=50)
     Z = X.copy()
     Z[weights == 0] = 99  # absent rows teach no levels
-    for score in BDe(), BIC(), BIC(kind="gaussian"):
+    for score in BDe(), CategoricalBIC(), GaussianBIC():
         repeated = clone(score).fit(np.repeat(X, weights, axis=0))
         weighted = clone(score).fit(Z, sample_weight=weights)
         assert_allclose(
@@ -423,7 +456,7 @@ def codes():
     return X
 
 
-@pytest.mark.parametrize("make", [BDe, BIC], ids=["BDe", "BIC"])
+@pytest.mark.parametrize("make", [BDe, CategoricalBIC], ids=["BDe", "BIC"])
 def test_the_same_data_in_any_dress(codes, make):
     words = np.array(["a", "b", "c"])[codes]
     frame = {
@@ -515,7 +548,7 @@ def test_bad_data(X, message):
     with pytest.raises((ValueError, TypeError), match=message):
         BDe().fit(X)
     with pytest.raises((ValueError, TypeError), match=message):
-        BIC(kind="discrete").fit(X)
+        CategoricalBIC().fit(X)
 
 
 @pytest.mark.parametrize(
@@ -544,7 +577,7 @@ def test_bad_categories(categories, message):
     ],
 )
 def test_bad_weights(weights, message):
-    for score in BDe(), BIC(), BIC(kind="gaussian"):
+    for score in BDe(), CategoricalBIC(), GaussianBIC():
         with pytest.raises(ValueError, match=message):
             score.fit([[0, 0], [1, 2]], sample_weight=weights)
 
@@ -555,8 +588,9 @@ def test_bad_weights(weights, message):
         BDe(equivalent_sample_size=0),
         BDe(equivalent_sample_size=np.inf),
         BDe(edge_penalty=-1),
-        BIC(edge_penalty=0),
-        BIC(kind="normal"),
+        CategoricalBIC(edge_penalty=0),
+        GaussianBIC(edge_penalty=0),
+        CategoricalBIC(categories="none"),
     ],
 )
 def test_bad_parameters(score):
@@ -564,7 +598,7 @@ def test_bad_parameters(score):
         score.fit([[0, 0], [1, 2]])
 
 
-@pytest.mark.parametrize("make", [BDe, BIC], ids=["BDe", "BIC"])
+@pytest.mark.parametrize("make", [BDe, CategoricalBIC], ids=["BDe", "BIC"])
 def test_little_data(make):
     one_row = make().fit([[3, 4, 5]])
     assert_array_equal(one_row.n_levels_, [1, 1, 1])
@@ -591,15 +625,31 @@ def test_little_data(make):
 
 def test_bic_takes_its_kind_from_the_data():
     floats = np.random.default_rng(9).normal(size=(20, 3))
-    assert BIC().fit(floats).kind_ == "gaussian"
-    assert BIC().fit((floats > 0).tolist()).kind_ == "discrete"
-    assert BIC().fit(floats > 0).kind_ == "discrete"
-    assert BIC(kind="gaussian").fit(np.arange(9).reshape(3, 3) ** 2).kind_ == "gaussian"
-    assert BIC(kind="discrete").fit(np.floor(floats)).kind_ == "discrete"
     frame = pd.DataFrame({"age": [20, 30, 41], "height": [1.7, 1.8, 1.6]})
-    assert BIC().fit(frame).kind_ == "gaussian"
-    with pytest.raises(ValueError, match="'height' is continuous and column 'name'"):
-        BIC().fit(frame.assign(name=["a", "b", "a"]))
+    for score, X, family in (
+        ("bic", floats, GaussianBIC),
+        ("auto", floats, BGe),
+        ("bic", frame, GaussianBIC),
+        ("bic", (floats > 0).tolist(), CategoricalBIC),
+        ("bic", floats > 0, CategoricalBIC),
+        ("auto", floats > 0, BDe),
+        # who says what it is to be is not asked again
+        ("bge", floats > 0, BGe),
+        ("bde", np.floor(floats), BDe),
+        (GaussianBIC(), np.arange(9).reshape(3, 3) ** 2, GaussianBIC),
+        (CategoricalBIC(), np.floor(floats), CategoricalBIC),
+    ):
+        resolved = resolve_score(score, X)
+        assert type(resolved) is family
+        assert resolved is not score
+        resolved.fit(X)
+        categorical = family in (BDe, CategoricalBIC)
+        assert kind_for(score, X) == ("categorical" if categorical else "continuous")
+    mixed = frame.assign(name=["a", "b", "a"])
+    with pytest.raises(ValueError, match="Column 1 is continuous and column 2"):
+        resolve_score("bic", mixed)
+    with pytest.raises(ValueError, match="Column height is continuous and column name"):
+        resolve_score("auto", mixed, list(mixed).__getitem__)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -607,7 +657,7 @@ def test_gaussian_bic_is_a_regression(weighted):
     rng = np.random.default_rng(10)
     X = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4)) + 3
     weights = rng.exponential(size=50) if weighted else np.ones(50)
-    score = BIC().fit(X, sample_weight=weights)
+    score = GaussianBIC().fit(X, sample_weight=weights)
     n = weights.sum()
     for node, parents in (0, []), (1, [0]), (2, [0, 1, 3]):
         design = np.column_stack([np.ones(50), X[:, parents]])
@@ -623,16 +673,16 @@ def test_gaussian_bic_is_a_regression(weighted):
 def test_gaussian_bic_of_awkward_columns():
     rng = np.random.default_rng(11)
     X = rng.normal(size=(30, 3))
-    score = BIC().fit(X)
-    scaled = BIC().fit(X * [1e8, 1e-8, 1.0])
+    score = GaussianBIC().fit(X)
+    scaled = GaussianBIC().fit(X * [1e8, 1e-8, 1.0])
     shift = 30 * np.log(1e8)
     assert_allclose(scaled.local_score(0, [1, 2]), score.local_score(0, [1, 2]) - shift)
-    copies = BIC().fit(X[:, [0, 1, 1]])
+    copies = GaussianBIC().fit(X[:, [0, 1, 1]])
     assert_allclose(
         copies.local_score(0, [1, 2]), copies.local_score(0, [1]) - 0.5 * log(30)
     )
     assert np.isfinite(copies.local_score(1, [2]))
-    wide = BIC().fit(rng.normal(size=(4, 8)))
+    wide = GaussianBIC().fit(rng.normal(size=(4, 8)))
     assert np.isfinite(wide.local_score(0, range(1, 8)))
     for bad, message in (
         (np.column_stack([X, np.ones(30)]), "Column 3 is constant"),
@@ -641,4 +691,4 @@ def test_gaussian_bic_of_awkward_columns():
         (np.where(X > 1, np.nan, X), "NaN in column 0"),
     ):
         with pytest.raises(ValueError, match=message):
-            BIC().fit(bad)
+            GaussianBIC().fit(bad)

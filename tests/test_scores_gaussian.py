@@ -15,8 +15,8 @@ from scipy.special import gammaln
 from sklearn.base import clone
 
 from skbidag.graphs import is_dag, to_cpdag
-from skbidag.scores import BGe
-from skbidag.scores._linear_gaussian import least_residual_share
+from skbidag.scores import BaseScore, BGe, GaussianBIC, GaussianScore, GaussianTerms
+from skbidag.scores._gaussian import least_residual_share
 
 DATA = Path(__file__).parent / "data"
 # BiDAG's names of the parameters
@@ -407,7 +407,8 @@ def test_rounding_of_nearly_collinear_columns(noise):
     for k in range(2):
         T[k + 1 :, k + 1 :] -= np.outer(T[k + 1 :, k], T[k, k + 1 :]) / T[k, k]
     log_det = np.log(T[0, 0]) + np.log(T[1, 1])
-    expected = score._offset[2] - score._slope[2] * np.log(T[2, 2]) - log_det / 2
+    terms = score.node_terms(2)
+    expected = terms.offset[2] - terms.slope[2] * np.log(T[2, 2]) - log_det / 2
     assert_allclose(score.local_score(2, [0, 1]), float(expected), rtol=0, atol=0.01)
 
 
@@ -560,3 +561,95 @@ def test_parents_that_are_refused(node, parents):
     score = BGe().fit(correlated(np.random.default_rng(20), 5, 3))
     with pytest.raises(ValueError, match="parents must be different columns"):
         score.local_score(node, parents)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "message"),
+    [
+        (np.zeros((2, 3)), r"shape \(3, 3\), got \(2, 3\)"),
+        (np.zeros((4, 4)), r"shape \(3, 3\), got \(4, 4\)"),
+        (np.zeros(3), r"shape \(3, 3\), got \(3,\)"),
+        (np.eye(3), "adjacency has an edge from node 0 to itself"),
+        (np.eye(3)[[1, 2, 0]], "adjacency must be a DAG, but it has a cycle"),
+    ],
+)
+def test_graphs_that_are_no_dag_of_the_variables(adjacency, message):
+    score = BGe().fit(correlated(np.random.default_rng(0), 10, 3))
+    with pytest.raises(ValueError, match=message):
+        score.dag_score(adjacency)
+
+
+# ------------------------------------------------------------- terms of each node
+
+
+class PerNode(GaussianScore):
+    """Each node with rows, weights of terms and constants of its own.
+
+    As if each node had been observed in other experiments than the next.
+    """
+
+    def _fit(self, X, sample_weight):
+        rng, n = np.random.default_rng(0), X.shape[1]
+        sizes = np.arange(n + 1)
+        self.terms_ = []
+        for node in range(n):
+            rows = X[node::3]
+            self.terms_.append(
+                GaussianTerms(
+                    matrix=rows.T @ rows + np.eye(n),
+                    floor=rng.uniform(0.5, 1.0, n),
+                    offset=rng.normal(size=n + 1),
+                    slope=len(rows) / 2 + sizes * rng.random(),
+                    det_weight=rng.random(),
+                )
+            )
+
+    def node_terms(self, node):
+        return self.terms_[node]
+
+
+@pytest.mark.parametrize("make", [PerNode, GaussianBIC, BGe])
+def test_everything_follows_from_the_terms_of_a_node(make):
+    rng, n = np.random.default_rng(5), 7
+    X, prior = correlated(rng, 60, n), rng.normal(size=(n, n))
+    score = make().fit(X, edge_prior=prior)
+    if make is PerNode:  # the formula as it is written
+        for node, parents in (0, [1, 2]), (3, []), (6, [0, 2, 5]):
+            terms = score.node_terms(node)
+            T, size = terms.matrix, len(parents)
+            block = T[np.ix_(parents, parents)]
+            explained = T[node, parents] @ np.linalg.solve(block, T[parents, node])
+            expected = (
+                terms.offset[size]
+                - terms.slope[size] * np.log(T[node, node] - explained)
+                - terms.det_weight * np.linalg.slogdet(block).logabsdet
+                + prior[parents, node].sum()
+            )
+            assert_allclose(score.local_score(node, parents), expected)
+    for node in range(n):
+        others = np.setdiff1d(np.arange(n), [node])
+        candidates = rng.permutation(others)[:3]
+        outsiders = np.setdiff1d(others, candidates)
+        ours, naive = np.zeros((2, 8, n))
+        score.fill_table(node, candidates, outsiders, node, ours)
+        BaseScore.fill_table(score, node, candidates, outsiders, node, naive)
+        assert_allclose(ours, naive, rtol=1e-10)
+        alone = np.zeros((8, 1))
+        score.fill_table_for_maxima(node, candidates, np.array([], int), 0, alone)
+        assert_allclose(alone[:, 0], naive[:, node], rtol=1e-10)
+        parents = candidates[:2]
+        assert_allclose(
+            score.addition_scores(node, parents),
+            BaseScore.addition_scores(score, node, parents),
+            rtol=1e-10,
+        )
+        found, value = score.select_parents(node, others, 4)
+        expected, best = BaseScore.select_parents(score, node, others, 4)
+        assert found == expected
+        assert_allclose(value, best, rtol=1e-10)
+        pairs = score.pair_scores(node, parents)
+        for j, k in itertools.permutations(np.setdiff1d(others, parents), 2):
+            both = score.local_score(node, [*parents, j, k])
+            assert_allclose(pairs[j, k], both, rtol=1e-10)
+        assert np.isinf(pairs[parents]).all()
+        assert score.pair_scores(node, others[:-1]) is None

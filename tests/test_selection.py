@@ -21,7 +21,7 @@ from skbidag import (
 )
 from skbidag._posterior import DAGSamples
 from skbidag._selection import blanket_probabilities
-from skbidag.scores import BIC, BDe, BGe
+from skbidag.scores import BDe, BGe, CategoricalBIC, GaussianBIC
 
 # a -> c <- b, c -> d; e alone
 NAMES = list("abcde")
@@ -167,9 +167,17 @@ def test_categorical_data(X):
 
 @pytest.mark.parametrize(
     ("score", "n_variables"),
-    [("bde", 6), (BDe(), 6), (BIC(kind="discrete"), 6), ("bge", 7), (BGe(), 7),
-     (BIC(kind="gaussian"), 7), ("bic", 6), ("auto", 6)],
-)  # fmt: skip
+    [
+        ("bde", 6),
+        (BDe(), 6),
+        (CategoricalBIC(), 6),
+        ("bge", 7),
+        (BGe(), 7),
+        (GaussianBIC(), 7),
+        ("bic", 6),
+        ("auto", 6),
+    ],
+)
 def test_y_is_what_the_score_takes(X, score, n_variables):
     codes = (X > 0).astype(int)
     y = codes[:, 0] + codes[:, 4]

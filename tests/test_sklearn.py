@@ -26,7 +26,7 @@ from skbidag import (
     _chains,
     _parallel,
 )
-from skbidag.scores import BIC, BDe, BGe
+from skbidag.scores import BDe, BGe, CategoricalBIC, GaussianBIC
 
 QUICK = {"n_iter": 500, "n_draws": 20, "n_chains": 2, "random_state": 0}
 SAMPLERS = [OrderMCMCStructure, PartitionMCMCStructure]
@@ -513,7 +513,8 @@ def test_wrong_data(X, structure):
         PCSkeleton(),
         BGe(),
         BDe(),
-        BIC(),
+        GaussianBIC(),
+        CategoricalBIC(),
         MarkovBlanketSelector(OrderMCMCStructure()),
     ],
     ids=lambda estimator: type(estimator).__name__,

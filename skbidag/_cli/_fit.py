@@ -86,20 +86,17 @@ def make_estimator(arguments, variables):
 
 def make_score(given, kind):
     """Make the score, with those of its parameters that were given."""
-    from skbidag.scores import BIC, BDe, BGe
+    from skbidag.scores._resolve import score_class
 
-    name = given.get("score", "auto")
-    if name == "auto":
-        name = "bge" if kind == "continuous" else "bde"
-    make = {"bge": BGe, "bde": BDe, "bic": BIC}[name]
-    score = make()
+    family = "continuous" if kind == "continuous" else "categorical"
+    score = score_class(given.get("score", "auto"), family)()
     for parameter in SCORE_PARAMETERS:
         if parameter in given:
             if parameter not in score.get_params():
                 option = "--" + parameter.replace("_", "-")
                 raise InputError(
-                    f"{option} is no parameter of the score {name}, which {kind} data "
-                    "get here."
+                    f"{option} is no parameter of the score {type(score).__name__}, "
+                    f"which {kind} data get here."
                 )
             score.set_params(**{parameter: given[parameter]})
     return score

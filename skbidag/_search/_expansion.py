@@ -20,7 +20,7 @@ import numpy as np
 
 from skbidag._core._graphs import reachable
 from skbidag._search._orders import LEAST_GAIN
-from skbidag.graphs import to_cpdag
+from skbidag.graphs import moral_graph, to_cpdag
 
 
 def descendants(adjacency, node):
@@ -226,14 +226,6 @@ def reverse_edges(adjacency, problem, max_parents):
             adjacency = best = trial
             values[x], values[y] = new
     return best
-
-
-def moral_graph(adjacency):
-    """Pairs of nodes that are adjacent or have a child in common."""
-    counts = adjacency.astype(np.int32)
-    moral = adjacency | adjacency.T | (counts @ counts.T > 0)
-    np.fill_diagonal(moral, False)
-    return moral
 
 
 def make_room(permitted, graph, adjacency, problem, max_parents):

@@ -3,13 +3,13 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skbidag._data import names_of
 from skbidag.graphs import check_probabilities
 from skbidag.inspection._plotting import (
     COLORS,
     check_names,
     check_true_graph,
     import_pyplot,
-    names_of,
 )
 
 # Points a tick label needs, and what the largest one takes

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skbidag._data import names_of
 from skbidag.graphs import check_adjacency, check_probabilities, to_cpdag
 from skbidag.inspection._layout import layered_layout
 from skbidag.inspection._plotting import (
@@ -10,7 +11,6 @@ from skbidag.inspection._plotting import (
     check_names,
     check_true_graph,
     import_pyplot,
-    names_of,
 )
 
 # Lengths are in units of the font size (em).

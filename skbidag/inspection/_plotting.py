@@ -60,8 +60,3 @@ def check_true_graph(true_graph, n_nodes):
             f"true_graph must have {n_nodes} nodes, got {len(true_graph)}."
         )
     return true_graph
-
-
-def names_of(estimator):
-    """Names an estimator saw, or None."""
-    return getattr(estimator, "feature_names_in_", None)

@@ -1,8 +1,36 @@
-"""Decomposable scores: how well parents explain a child."""
+"""Decomposable scores: how well parents explain a child.
 
+``base.py`` is the contract of scoring. Two families share their tables and the rest,
+:class:`GaussianScore` and :class:`CategoricalScore`. ``capabilities.py`` lists what a
+score needs for more than scoring.
+"""
+
+from skbidag.scores._categorical import CategoricalScore
+from skbidag.scores._gaussian import GaussianScore, GaussianTerms
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bde import BDe
 from skbidag.scores.bge import BGe
-from skbidag.scores.bic import BIC
+from skbidag.scores.bic import CategoricalBIC, GaussianBIC
+from skbidag.scores.capabilities import (
+    CategoricalParameterScore,
+    CategoricalPredictiveScore,
+    LinearParameterScore,
+    LinearPredictiveScore,
+    PredictiveScore,
+)
 
-__all__ = ["BIC", "BDe", "BGe", "BaseScore"]
+__all__ = [
+    "BDe",
+    "BGe",
+    "BaseScore",
+    "CategoricalBIC",
+    "CategoricalParameterScore",
+    "CategoricalPredictiveScore",
+    "CategoricalScore",
+    "GaussianBIC",
+    "GaussianScore",
+    "GaussianTerms",
+    "LinearParameterScore",
+    "LinearPredictiveScore",
+    "PredictiveScore",
+]

@@ -7,7 +7,10 @@ this child? The log score of a DAG is the sum of the answers over its nodes.
 A score of your own subclasses :class:`BaseScore` and writes two methods, ``_fit``
 and ``log_marginal_likelihood``. Everything else (priors over edges, tables, DAG
 scores) is inherited, and every estimator takes it. ``fill_table`` may be overridden
-by a compiled routine; it must give the same numbers.
+by a compiled routine; it must give the same numbers. Two families do so for all their
+members, :class:`~skbidag.scores.GaussianScore` and
+:class:`~skbidag.scores.CategoricalScore`. What a score can do beyond scoring is in
+``capabilities.py``.
 """
 
 from abc import ABC, abstractmethod
@@ -16,8 +19,15 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skbidag._constraints import align_labels
+from skbidag._data import (
+    align_labels,
+    check_continuous,
+    check_weights,
+    display_name,
+    names_of,
+)
 from skbidag._sklearn import _check_feature_names, _check_n_features, _num_samples
+from skbidag.graphs import check_adjacency, is_dag
 
 
 class BaseScore(ABC, BaseEstimator):
@@ -27,7 +37,7 @@ class BaseScore(ABC, BaseEstimator):
     ----------
     log_prior_odds_ : ndarray of shape (n_features, n_features)
         ``log_prior_odds_[i, j]`` is added to the score whenever i is a parent of j:
-        ``edge_prior`` minus the log of the score's ``edge_penalty``, if it has one.
+        ``edge_prior`` minus the log of ``edge_penalty``.
     n_features_in_ : int
         Number of variables seen during ``fit``.
     """
@@ -35,13 +45,30 @@ class BaseScore(ABC, BaseEstimator):
     #: About how long one entry of a table takes, in seconds; searches plan with it.
     entry_seconds = 1e-4
 
+    #: Each edge divides the DAG's prior probability by this. A score that has it among
+    #: its parameters lets the user choose.
+    edge_penalty = 1.0
+
     @abstractmethod
     def _fit(self, X, sample_weight):
         """Validate the data and keep their sufficient statistics."""
 
     @abstractmethod
     def log_marginal_likelihood(self, node, parents):
-        """Log marginal likelihood of column `node` given the columns `parents`."""
+        """Log marginal likelihood of column `node` given the columns `parents`.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents, sorted.
+
+        Returns
+        -------
+        log_likelihood : float
+            Finite, and without the prior over edges.
+        """
 
     def fit(self, X, y=None, sample_weight=None, edge_prior=None):
         """Take what the score needs from the data.
@@ -70,13 +97,34 @@ class BaseScore(ABC, BaseEstimator):
         _check_n_features(self, X, reset=True)
         self._fit(X, sample_weight)
         n = self.n_features_in_
-        log_odds = np.full((n, n), -np.log(getattr(self, "edge_penalty", 1.0)))
+        log_odds = np.full((n, n), -np.log(self.edge_penalty))
         if edge_prior is not None:
-            names = getattr(self, "feature_names_in_", None)
-            edge_prior = align_labels(edge_prior, n, names, "edge_prior")
+            edge_prior = align_labels(edge_prior, n, names_of(self), "edge_prior")
             log_odds += check_edge_prior(edge_prior, n)
         self.log_prior_odds_ = log_odds
         return self
+
+    def test_data(self, X, sample_weight=None):
+        """The data as tests of independence take them, which precede the search.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The data of ``fit``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        data : ndarray of shape (n_rows, n_features)
+            Floats; integer codes stand for categories.
+        weights : ndarray of shape (n_rows,) or None
+            How often each of these rows counts; None is once.
+        """
+        data = check_continuous(X, self._column_name)
+        if sample_weight is None:
+            return data, None
+        return data, check_weights(sample_weight, len(data))
 
     def local_score(self, node, parents):
         """Log score of `node` with the given parents: marginal likelihood and prior.
@@ -118,12 +166,19 @@ class BaseScore(ABC, BaseEstimator):
         Returns
         -------
         log_score : float
-            Unnormalised log posterior probability of the DAG.
+            Unnormalized log posterior probability of the DAG.
         """
+        n = self.n_features_in_
         adjacency = np.asarray(adjacency, dtype=bool)
+        if adjacency.shape != (n, n):
+            raise ValueError(
+                f"adjacency must have shape ({n}, {n}), got {adjacency.shape}."
+            )
+        if not is_dag(check_adjacency(adjacency, "adjacency")):
+            raise ValueError("adjacency must be a DAG, but it has a cycle.")
         return sum(
             self.local_score(node, np.flatnonzero(adjacency[:, node]))
-            for node in range(self.n_features_in_)
+            for node in range(n)
         )
 
     def fill_table(self, node, candidates, outsiders, base_column, out):
@@ -259,8 +314,7 @@ class BaseScore(ABC, BaseEstimator):
 
     def _column_name(self, column):
         """Name of a column, for messages."""
-        names = getattr(self, "feature_names_in_", None)
-        return repr(str(names[column])) if names is not None else str(column)
+        return display_name(names_of(self), column)
 
 
 def check_edge_prior(edge_prior, n_features):

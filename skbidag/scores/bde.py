@@ -7,10 +7,14 @@ import numpy as np
 from scipy.special import betaln, gammaln
 
 from skbidag._sklearn import Interval, StrOptions
-from skbidag.scores._discrete import DiscreteScore, _configurations
+from skbidag.scores._categorical import CategoricalScore, _configurations
+from skbidag.scores.capabilities import (
+    CategoricalParameterScore,
+    CategoricalPredictiveScore,
+)
 
 
-class BDe(DiscreteScore):
+class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScore):
     """Bayesian Dirichlet equivalent uniform score, for categorical data.
 
     Columns hold integers, booleans, strings or categories, with any number of
@@ -49,7 +53,7 @@ class BDe(DiscreteScore):
 
     See Also
     --------
-    BIC : A score without a prior over the parameters.
+    CategoricalBIC : A score without a prior over the parameters.
 
     Notes
     -----
@@ -115,35 +119,16 @@ class BDe(DiscreteScore):
             - _log_rising(log_size - log_q, configurations).sum()
         )
 
-    def log_predictive(self, X, node, parents):
-        """Log posterior predictive probability of a column, row by row.
-
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            New data. Where the child has a value that is not one of its levels, it
-            gets the probability of a level that was never seen. A parent's unknown
-            value makes an unseen configuration, in which each of the child's r
-            levels has the probability 1/r.
-        node : int
-            The child.
-        parents : sequence of int
-            Its parents.
-
-        Returns
-        -------
-        log_probability : ndarray of shape (n_samples,)
-            Log probability of the value of `node` given the values of `parents`.
-        """
-        return self.log_predictive_codes(self.encode(X), node, parents)
-
     def log_predictive_codes(self, codes, node, parents):
         """Log posterior predictive probability of a column, of data already coded.
 
         Parameters
         ----------
         codes : ndarray of int32 of shape (n_samples, n_features)
-            New data as ``encode`` gives them.
+            New data as ``encode`` gives them. Where the child has a value that is not
+            one of its levels, it gets the probability of a level that was never seen.
+            A parent's unknown value makes an unseen configuration, in which each of the
+            child's r levels has the probability 1/r.
         node : int
             The child.
         parents : sequence of int
@@ -207,7 +192,7 @@ class BDe(DiscreteScore):
         prior = max(self.equivalent_sample_size / size, np.finfo(float).tiny)
         return counts.reshape(-1, shape[-1]) + prior
 
-    def _kernel_constants(self, node):
+    def kernel_constants(self, node):  # noqa: D102
         return self.equivalent_sample_size, 0.0
 
 

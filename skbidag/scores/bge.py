@@ -11,19 +11,15 @@ import numpy as np
 from scipy.special import gammaln
 from sklearn.utils import check_random_state
 
-from skbidag._sklearn import Interval, _check_feature_names, _check_n_features
-from skbidag.scores._linear_gaussian import (
-    conditional_variance,
-    fill_gaussian_table,
-    gaussian_addition_scores,
-    gaussian_pair_scores,
+from skbidag._data import check_continuous, check_weights
+from skbidag._sklearn import Interval
+from skbidag.scores._gaussian import (
+    GaussianScore,
+    GaussianTerms,
     least_residual_share,
-    select_gaussian_parents,
     weighted_scatter,
 )
-from skbidag.scores._validation import check_continuous
-from skbidag.scores._weights import check_weights
-from skbidag.scores.base import BaseScore
+from skbidag.scores.capabilities import LinearParameterScore, LinearPredictiveScore
 
 # The smallest share of a column's scatter that the other columns may leave
 # unexplained, per observation. Rounding puts an error of about 2e-16 / share into
@@ -35,7 +31,7 @@ RESIDUAL_SHARE_PER_ROW = 1e-13
 LARGEST_ALPHA_W = 1e12
 
 
-class BGe(BaseScore):
+class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
     """Bayesian Gaussian equivalent score for continuous data.
 
     The log marginal likelihood of a linear Gaussian network under a normal-Wishart
@@ -90,8 +86,6 @@ class BGe(BaseScore):
         "edge_penalty": [Interval(Real, 0, None, closed="neither")],
     }
 
-    entry_seconds = 1e-8
-
     def __init__(self, alpha_mu=1.0, alpha_w=None, edge_penalty=1.0):
         self.alpha_mu = alpha_mu
         self.alpha_w = alpha_w
@@ -140,8 +134,9 @@ class BGe(BaseScore):
                 "standardize the columns."
             )
         # Every Schur complement of T = t I + (something positive) is at least t.
-        self._floor = np.full(n, self._prior_scale)
-        self._offset, self._slope = self._constants(np.arange(n + 1))
+        floor = np.full(n, self._prior_scale)
+        offset, slope = self._constants(np.arange(n + 1))
+        self._terms = GaussianTerms(scatter, floor, offset, slope, 0.5)
 
     def _constants(self, n_parents):
         """Terms of the score that depend on the number of parents alone."""
@@ -156,55 +151,8 @@ class BGe(BaseScore):
         )
         return offset, (df + total) / 2
 
-    def log_marginal_likelihood(self, node, parents):
-        """Log marginal likelihood of column `node` given the columns `parents`.
-
-        Parameters
-        ----------
-        node : int
-            The child.
-        parents : sequence of int
-            Its parents.
-
-        Returns
-        -------
-        log_likelihood : float
-            Without the edge prior.
-        """
-        size = len(parents)
-        variance, log_det = conditional_variance(
-            self.scatter_, node, parents, self._floor
-        )
-        return self._offset[size] - self._slope[size] * np.log(variance) - log_det / 2
-
-    def fill_table(self, node, candidates, outsiders, base_column, out):  # noqa: D102
-        fill_gaussian_table(
-            self.scatter_, self._floor, self._offset, self._slope, 0.5,
-            self.log_prior_odds_[:, node], node, candidates, outsiders, base_column,
-            out,
-        )  # fmt: skip
-
-    def addition_scores(self, node, parents):  # noqa: D102
-        return gaussian_addition_scores(
-            self.scatter_, self._floor, self._offset, self._slope, 0.5,
-            self.log_prior_odds_[:, node], node, parents,
-        )  # fmt: skip
-
-    def select_parents(  # noqa: D102
-        self, node, allowed, max_size, kept=(), stop=True
-    ):
-        return select_gaussian_parents(
-            self.scatter_, self._floor, self._offset, self._slope, 0.5,
-            self.log_prior_odds_[:, node], node, allowed, max_size, kept, stop,
-        )  # fmt: skip
-
-    def pair_scores(self, node, parents):  # noqa: D102
-        if len(parents) + 2 > self.n_features_in_ - 1:
-            return None
-        return gaussian_pair_scores(
-            self.scatter_, self._floor, self._offset, self._slope, 0.5,
-            self.log_prior_odds_[:, node], node, parents,
-        )  # fmt: skip
+    def node_terms(self, node):  # noqa: D102
+        return self._terms
 
     def regression(self, node, parents):
         """Linear regression of `node` on its parents at the posterior mean.
@@ -260,7 +208,7 @@ class BGe(BaseScore):
         whiten = np.linalg.inv(factor)
         explained = np.einsum("fij,fj->fi", whiten, T[parents, nodes[:, None]])
         variance = T[nodes, nodes] - np.einsum("fi,fi->f", explained, explained)
-        variance = np.maximum(variance, self._floor[nodes])
+        variance = np.maximum(variance, self._terms.floor[nodes])
         location = np.einsum("fi,fij->fj", explained, whiten)
         root = np.sqrt(variance)[:, None, None] * whiten
         return location, root, self._posterior_df + 1 + parents.shape[1]
@@ -286,12 +234,9 @@ class BGe(BaseScore):
         log_density : ndarray of shape (n_samples,)
             Log density of each row's entry in column `node`.
         """
-        X, parents = self._check_columns(X, node, parents)
         if plug_in:
-            coefficients, variance = self.regression(node, parents)
-            deviation = X - self.posterior_mean_[np.append(parents, node)]
-            residual = deviation[:, -1] - deviation[:, :-1] @ coefficients
-            return -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+            return super().log_predictive(X, node, parents)
+        X, parents = self._check_columns(X, node, parents)
         location, scale, df = self._student_t(X[:, :-1], node, parents)
         return (
             gammaln((df + 1) / 2)
@@ -345,39 +290,7 @@ class BGe(BaseScore):
         worth = self.alpha_mu + self.n_effective_
         offset = (worth + 1) / worth
         df = self._posterior_df + 1
-        return self.posterior_mean_, self.scatter_, self._floor, offset, df
-
-    def check_rows(self, X):
-        """Validate new rows.
-
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        X : ndarray of float64
-            The rows, finite.
-        """
-        # an estimator may hand over an array that has lost its names
-        if hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
-            _check_feature_names(self, X, reset=False)
-        X = check_continuous(X, self._column_name)
-        _check_n_features(self, X, reset=False)
-        return X
-
-    def _check_columns(self, X, node, parents):
-        """Validate the columns of the parents and, last, the child."""
-        parents = np.asarray(parents, dtype=np.intp)
-        columns = parents if node is None else np.append(parents, node)
-        # Quick for the many calls on good data: a finite sum has finite terms.
-        if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2:
-            _check_n_features(self, X, reset=False)
-            with np.errstate(over="ignore", invalid="ignore"):
-                if len(X) and np.isfinite(X[:, columns].sum()):
-                    return X[:, columns], parents
-        return self.check_rows(X)[:, columns], parents
+        return self.posterior_mean_, self.scatter_, self._terms.floor, offset, df
 
     def _regress(self, node, parents):
         """Coefficients, what is left of T_ii, and the inverse of T_PP's factor."""
@@ -385,7 +298,7 @@ class BGe(BaseScore):
         factor = np.linalg.cholesky(T[np.ix_(parents, parents)])
         whiten = np.linalg.inv(factor)
         explained = whiten @ T[parents, node]
-        variance = max(T[node, node] - explained @ explained, self._floor[node])
+        variance = max(T[node, node] - explained @ explained, self._terms.floor[node])
         return explained @ whiten, variance, whiten
 
     def _student_t(self, values, node, parents):

@@ -1,30 +1,31 @@
-"""What the scores of categorical data share: codes, counts and tables."""
+"""The categorical family of scores: codes, counts and tables."""
 
+from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from skbidag._core._discrete import Outsiders, fill_discrete_table
-from skbidag.scores._categories import (
+from skbidag._data import (
     check_categories,
+    check_weights,
     columns_of,
     encode_column,
     learn_levels,
 )
-from skbidag.scores._weights import check_weights
 from skbidag.scores.base import BaseScore
 
 # Configurations beyond which pseudo-counts come near the smallest numbers.
 MOST_CONFIGURATIONS = 1e200
 
 
-class DiscreteScore(BaseScore):
+class CategoricalScore(BaseScore):
     """Base class of scores that see categorical data through counts.
 
     Their marginal likelihood is a sum of f(count) over the observed cells (parent
     configuration, child level) and of g(count) over the observed configurations,
-    which is what the compiled tables are made of.
+    which is what the compiled tables are made of. A score of this family writes
+    ``log_marginal_likelihood`` and, for the tables, :meth:`kernel_constants`.
 
     Attributes
     ----------
@@ -40,6 +41,30 @@ class DiscreteScore(BaseScore):
     """
 
     entry_seconds = 1e-7
+
+    #: The levels of each column, or "auto": those seen in fit, or declared by a frame.
+    #: A score that has it among its parameters lets the user choose.
+    categories = "auto"
+
+    @abstractmethod
+    def kernel_constants(self, node):
+        """What the tables of a node are made of.
+
+        The scores are those of BDe if the pseudo-counts are positive, and maximized
+        log-likelihoods if they are zero, in both cases minus the costs.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+
+        Returns
+        -------
+        pseudo_count : float
+            Sum of the prior's pseudo-counts, the equivalent sample size.
+        cost : float
+            What each configuration of the parents costs, seen or not.
+        """
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -61,47 +86,15 @@ class DiscreteScore(BaseScore):
                 learn_levels(values, name) if known is None else known
                 for values, known, name in zip(columns, declared, names, strict=True)
             ]
-        codes = np.column_stack(
-            [*map(encode_column, columns, levels, names)],
-        )
+        codes = np.column_stack([*map(encode_column, columns, levels, names)])
         self.categories_ = levels
         self.n_levels_ = np.array([len(known) for known in levels], dtype=np.intp)
         self.codes_, self.counts_ = _collapse(codes, weights[keep], self.n_levels_)
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
         self.__dict__.pop("_all_variables", None)  # of an earlier fit
 
-    def encode(self, X, missing="error"):
-        """Code new data by the levels seen in fit.
-
-        Parameters
-        ----------
-        X : {array-like, dataframe} of shape (n_samples, n_features)
-            The data.
-        missing : {"error", "code"}, default="error"
-            Whether a missing cell (NaN, None) is an error or is coded -2.
-
-        Returns
-        -------
-        codes : ndarray of int32 of shape (n_samples, n_features)
-            The codes; -1 for a value that is not a level of its column.
-        """
-        check_is_fitted(self)
-        columns, _ = columns_of(X)
-        if len(columns) != self.n_features_in_:
-            raise ValueError(
-                f"X has {len(columns)} features, but {type(self).__name__} is "
-                f"expecting {self.n_features_in_} features as input."
-            )
-        return np.column_stack(
-            [
-                encode_column(
-                    values, levels, self._column_name(column), "code", missing
-                )
-                for column, (values, levels) in enumerate(
-                    zip(columns, self.categories_, strict=True)
-                )
-            ]
-        )
+    def test_data(self, X, sample_weight=None):
+        return self.codes_, self.counts_
 
     def _counts(self, node, parents):
         """Count the observed cells and configurations: N_ck and N_c, all positive."""
@@ -149,14 +142,12 @@ class DiscreteScore(BaseScore):
         self._fill_table(node, candidates, self._outsiders(outsiders), base_column, out)
 
     def fill_table_for_maxima(self, node, candidates, outsiders, base_column, out):
-        self._fill_table(
-            node, candidates, self._outsiders(outsiders), base_column, out,
-            best_only=True,
-        )  # fmt: skip
+        outsiders = self._outsiders(outsiders)
+        self._fill_table(node, candidates, outsiders, base_column, out, best_only=True)
 
     def _fill_table(self, node, candidates, outsiders, base_column, out, **options):
         """Let the kernel fill a table."""
-        pseudo_count, cost = self._kernel_constants(node)
+        pseudo_count, cost = self.kernel_constants(node)
         fill_discrete_table(
             self._columns,
             self._weights,

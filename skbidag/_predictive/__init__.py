@@ -1,0 +1,186 @@
+"""What sampled DAGs say about rows of data: density, prediction, new samples.
+
+All of it averages over the sampled DAGs, each with the same weight. DAGs that occur
+more than once are merged, and a family (a node with its parents) is worked out once
+however many DAGs share it: a quantity of a DAG is a sum over its families, so that
+all DAGs together are one product with a sparse 0/1 matrix (``_families.py``).
+
+How that is done depends on the score's type, which is asked here and nowhere else:
+``_gaussian.py`` has linear Gaussian networks, ``_categorical.py`` categorical data, and
+``_predictor.py`` what holds for any :class:`~skbidag.scores.PredictiveScore`.
+"""
+
+from functools import singledispatch
+
+from sklearn.utils import check_random_state
+
+from skbidag._data import to_frame
+from skbidag._predictive._categorical import CategoricalPredictor
+from skbidag._predictive._gaussian import LinearPredictor, StudentPredictor
+from skbidag._predictive._predictor import Predictor
+from skbidag.scores import (
+    BGe,
+    CategoricalPredictiveScore,
+    LinearPredictiveScore,
+    PredictiveScore,
+)
+
+
+@singledispatch
+def _predictor(score, samples):
+    """What a score and sampled DAGs say about rows."""
+    return Predictor(score, samples)
+
+
+_predictor.register(LinearPredictiveScore, LinearPredictor)
+_predictor.register(BGe, StudentPredictor)
+_predictor.register(CategoricalPredictiveScore, CategoricalPredictor)
+
+
+def log_density(score, samples, X):
+    """Log posterior predictive density of each row, averaged over DAGs.
+
+    Parameters
+    ----------
+    score : PredictiveScore
+        A fitted score.
+    samples : DAGSamples
+        The sampled DAGs.
+    X : {array-like, dataframe} of shape (n_samples, n_features)
+        New rows, without missing values.
+
+    Returns
+    -------
+    log_density : ndarray of shape (n_samples,)
+        Log of the mean over DAGs of the row's predictive density.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbidag._posterior import DAGSamples
+    >>> from skbidag._predictive import log_density
+    >>> from skbidag.scores import BGe
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> samples = DAGSamples(np.packbits(np.zeros((1, 2, 3, 3), bool), axis=-1))
+    >>> log_density(BGe().fit(X), samples, [[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]]).round(1)
+    array([ -2.8, -93.2])
+    """
+    _require(score, "predictive density", PredictiveScore)
+    return _predictor(score, samples).log_density(X)
+
+
+def predict(score, samples, X):
+    """Predict every cell from the other cells of its row, averaged over DAGs.
+
+    Parameters
+    ----------
+    score : LinearPredictiveScore or CategoricalPredictiveScore
+        A fitted score.
+    samples : DAGSamples
+        The sampled DAGs.
+    X : {array-like, dataframe} of shape (n_samples, n_features)
+        The rows. A missing cell (NaN, None) is unobserved: it is predicted as any
+        other, and nothing is conditioned on it.
+
+    Returns
+    -------
+    predicted : ndarray of shape (n_samples, n_features)
+        Continuous data: the mean over DAGs of the expectation of the variable given
+        the row's other observed cells, in the network at the posterior mean of the
+        parameters. Categorical data: the category with the largest probability by
+        :func:`predict_probabilities`, the first of equals.
+    """
+    _require(score, "predictions", LinearPredictiveScore, CategoricalPredictiveScore)
+    return _predictor(score, samples).predict(X)
+
+
+def predict_probabilities(score, samples, X, node):
+    """Probabilities of a variable's categories given the rest of each row.
+
+    Parameters
+    ----------
+    score : CategoricalPredictiveScore
+        A fitted score.
+    samples : DAGSamples
+        The sampled DAGs.
+    X : {array-like, dataframe} of shape (n_samples, n_features)
+        The rows. A missing cell (NaN, None) is unobserved and is summed over. The
+        column `node` itself is not looked at.
+    node : int
+        The variable.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_samples, n_levels)
+        Mean over DAGs of the probability of each of ``score.categories_[node]``.
+
+    Notes
+    -----
+    The sum over unobserved cells is exact. It runs over those that bear on `node` in
+    the DAG at hand: they are linked to it directly or through others of them, where
+    the parents of one child are linked as well. Few are summed over by enumerating
+    their joint values, more by eliminating one variable after the other, which is
+    slower. An error says so if that takes tables too large for memory.
+    """
+    _require(score, "category probabilities", CategoricalPredictiveScore)
+    return _predictor(score, samples).predict_probabilities(X, [node])[0]
+
+
+def sample(score, samples, n_samples=1, random_state=None):
+    """Draw rows from the posterior predictive distribution.
+
+    Parameters
+    ----------
+    score : PredictiveScore
+        A fitted score.
+    samples : DAGSamples
+        The sampled DAGs.
+    n_samples : int, default=1
+        Number of rows.
+    random_state : int, RandomState instance or None, default=None
+        Source of the draws.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Rows, each from a DAG drawn anew: every variable is drawn from its predictive
+        distribution given its parents. Labels in the case of categorical data.
+    """
+    _require(score, "predictive distribution to draw from", PredictiveScore)
+    rng = check_random_state(random_state)
+    return _predictor(score, samples).sample(n_samples, rng)
+
+
+def framed(score, rows, template, index=None):
+    """Make predicted or drawn rows a frame, if that is what the data were.
+
+    Parameters
+    ----------
+    score : PredictiveScore
+        The score they come from.
+    rows : ndarray of shape (n_samples, n_features)
+        The rows.
+    template : dataframe or None
+        A frame with the columns; None leaves the rows as they are.
+    index : pandas.Index, default=None
+        The rows' labels, for pandas.
+
+    Returns
+    -------
+    rows : {ndarray, dataframe} of shape (n_samples, n_features)
+        The rows.
+    """
+    if template is None:
+        return rows
+    labels = isinstance(score, CategoricalPredictiveScore)
+    return to_frame(rows, template, labels=labels, index=index)
+
+
+def _require(score, what, *classes):
+    """Raise an error that names the classes to subclass, unless it is one of them."""
+    if not isinstance(score, classes):
+        names = " or ".join(f"skbidag.scores.{needed.__name__}" for needed in classes)
+        raise TypeError(
+            f"The score {type(score).__name__} has no {what}: it does not subclass "
+            f"{names}."
+        )

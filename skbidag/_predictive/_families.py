@@ -1,0 +1,165 @@
+"""The families of sampled DAGs: a node with its parents, each once."""
+
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import gen_batches
+
+from skbidag._data import unique_rows
+
+# What the arrays of one slice of rows may take, in bytes
+SLICE_BYTES = 1 << 28
+
+# Rows that the kernels look at together
+TILE = 16
+
+
+class Chosen(NamedTuple):
+    """Which DAG has which of some families.
+
+    Attributes
+    ----------
+    matrix : sparse array of shape (n_dags, n_families)
+        Zeros and ones, which add up quantities of the families to those of DAGs.
+    families : ndarray of shape (n_families,)
+        The families of the columns.
+    shares : ndarray of shape (k, n_dags)
+        The weights of the DAGs, in k ways.
+    """
+
+    matrix: csr_array
+    families: np.ndarray
+    shares: np.ndarray
+
+
+class Families:
+    """The distinct families of sampled DAGs, numbered through over all nodes.
+
+    Attributes
+    ----------
+    node : ndarray of shape (n_families,)
+        The child of each family.
+    parents : list of ndarray
+        Its parents.
+    of_dag : ndarray of shape (n_features, n_distinct_dags)
+        The families of each distinct DAG.
+    counts : ndarray of shape (n_distinct_dags,)
+        How often it was sampled.
+    log_shares : ndarray of shape (n_distinct_dags,)
+        Logarithms of the counts' shares.
+    of_dag_by_dag : ndarray of int32 of shape (n_distinct_dags, n_features)
+        ``of_dag`` the other way round, as kernels take it.
+    """
+
+    def __init__(self, samples):
+        parent_sets, membership = samples.families()
+        sizes = [len(sets) for sets in parent_sets]
+        first = np.cumsum([0, *sizes[:-1]])
+        self.node = np.repeat(np.arange(samples.n_features), sizes)
+        self.parents = [parents for sets in parent_sets for parents in sets]
+        distinct, _, place = unique_rows((membership + first[:, None]).T)
+        self.of_dag = distinct.T
+        self.of_dag_by_dag = np.ascontiguousarray(distinct, dtype=np.int32)
+        self.counts = np.bincount(place).astype(float)
+        self.log_shares = np.log(self.counts / self.counts.sum())
+        self.links = lru_cache(max(1, SLICE_BYTES // distinct.size))(self._links)
+
+    @cached_property
+    def has(self):
+        """Which family has which variable, as child or parent."""
+        has = np.zeros((len(self.node), len(self.of_dag)), dtype=bool)
+        has[np.arange(len(has)), self.node] = True
+        for row, parents in zip(has, self.parents, strict=True):
+            row[parents] = True
+        return has
+
+    @cached_property
+    def linked(self):
+        """Which variables are together in some family of any DAG."""
+        linked = np.zeros((len(self.of_dag), len(self.of_dag)), dtype=bool)
+        for node, parents in zip(self.node, self.parents, strict=True):
+            members = np.append(parents, node)
+            linked[members[:, None], members] = True
+        return linked
+
+    def _links(self, variable):
+        """Which variables are in a family with this one, in each DAG."""
+        dag, child = np.nonzero(self.has[:, variable][self.of_dag].T)
+        members = self.has[self.of_dag[child, dag]]
+        # Every DAG has at least the variable's own family.
+        first = np.searchsorted(dag, np.arange(self.of_dag.shape[1]))
+        return np.logical_or.reduceat(members, first, axis=0)
+
+    def split_by_linked(self, node, missing, counts=None):
+        """Divide the DAGs by which of the missing variables bear on `node`.
+
+        These are in a family with it, or with another one that bears on it. `counts`
+        are the weights of the DAGs if they are not to count as often as sampled.
+
+        Yields
+        ------
+        bearing : tuple of int
+            Some of the missing variables.
+        counts : ndarray of shape (n_distinct_dags,)
+            How often each DAG in which just these do was sampled; 0 for other DAGs.
+        """
+        counts = self.counts if counts is None else counts
+        if not len(missing):
+            yield (), counts
+            return
+        linked = np.stack([self.links(variable) for variable in missing])
+        reached, among = linked[:, :, node], linked[:, :, missing]
+        for _ in missing:
+            reached = reached | (reached[:, :, None] & among).any(axis=0).T
+        distinct, _, place = unique_rows(reached.T)
+        for number, bearing in enumerate(distinct):
+            weights = np.where(place == number, counts, 0.0)
+            if weights.any():
+                yield tuple(missing[bearing]), weights
+
+    def select(self, wanted, counts):
+        """Which DAG has which of the wanted families.
+
+        Parameters
+        ----------
+        wanted : ndarray of bool of shape (n_families,)
+            The families to look at. DAGs that differ in others only are merged.
+        counts : ndarray of shape (k, n_distinct_dags)
+            How often to count each DAG, in k ways; one that does not count in any of
+            them is left out.
+
+        Returns
+        -------
+        chosen : Chosen
+            These families, and the DAGs that have them.
+        """
+        dags = np.flatnonzero(counts.any(axis=0))
+        of_dag = self.of_dag[:, dags]
+        of_dag = np.where(wanted[of_dag], of_dag, -1)
+        of_dag, _, place = unique_rows(of_dag[(of_dag >= 0).any(axis=1)].T)
+        dag, child = np.nonzero(of_dag >= 0)
+        used, column = np.unique(of_dag[dag, child], return_inverse=True)
+        selection = csr_array(
+            (np.ones(len(dag)), (dag, column)), shape=(len(of_dag), len(used))
+        )
+        merged = [np.bincount(place, weights=weights) for weights in counts[:, dags]]
+        return Chosen(selection, used, np.array(merged) / self.counts.sum())
+
+
+def row_slices(n_rows, height):
+    """Slices of rows such that `height` numbers for each take little memory."""
+    return gen_batches(n_rows, max(1, SLICE_BYTES // (8 * max(1, height))))
+
+
+def padded(n_rows):
+    """How many rows whole tiles have."""
+    return -(-n_rows // TILE) * TILE
+
+
+def csr(lists):
+    """Lists one after the other, and where each begins."""
+    first = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+    # never empty, as kernels take the address of the first
+    return first, np.concatenate([*lists, [0]]).astype(np.int32)

@@ -1,0 +1,99 @@
+"""What any score that knows the distribution of a child says about rows."""
+
+from functools import cached_property
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from skbidag._core._predictive import log_mean_over_dags
+from skbidag._predictive._families import Families, padded, row_slices
+from skbidag._sklearn import _num_samples
+
+
+class Predictor:
+    """Densities and draws of rows, averaged over DAGs.
+
+    Parameters
+    ----------
+    score : PredictiveScore
+        A fitted score.
+    samples : DAGSamples
+        The sampled DAGs.
+    """
+
+    def __init__(self, score, samples):
+        self.score = score
+        self.samples = samples
+
+    @cached_property
+    def families(self):
+        """The distinct families of the DAGs."""
+        return Families(self.samples)
+
+    def log_density(self, X):
+        """Log of the mean over DAGs of each row's predictive density."""
+        X, families = self._read(X), self.families
+        result = np.empty(_num_samples(X))
+        for rows in row_slices(len(result), len(families.node)):
+            part = _safe_indexing(X, rows)
+            n_rows = rows.stop - rows.start
+            densities = np.zeros((len(families.node), padded(n_rows)))
+            for family, density in enumerate(densities):
+                density[:n_rows] = self._log_local(part, family)
+            log_mean = np.empty(densities.shape[1])
+            log_mean_over_dags(
+                densities, families.of_dag_by_dag, families.log_shares, log_mean
+            )
+            result[rows] = log_mean[:n_rows]
+        return result
+
+    def sample(self, n_samples, rng):
+        """Draw rows, each from a DAG drawn anew."""
+        n = self.samples.n_features
+        values = self._blank_rows(n_samples, n)
+        parent_sets, membership = self.samples.families()
+        drawn = membership[:, rng.randint(len(self.samples), size=n_samples)]
+
+        # Rows wait in groups that share a family until the parents have values. Some
+        # group always has such rows, as every DAG has a node whose parents are done.
+        waiting = [
+            (node, parent_sets[node][family], np.flatnonzero(drawn[node] == family))
+            for node in range(n)
+            for family in np.unique(drawn[node])
+        ]
+        done = np.zeros((n_samples, n), dtype=bool)
+        while waiting:
+            left = []
+            for node, parents, rows in waiting:
+                ready = done[rows[:, None], parents].all(axis=1)
+                now = rows[ready]
+                if len(now):
+                    values[now, node] = self._draw(values[now], node, parents, rng)
+                    done[now, node] = True
+                if len(now) < len(rows):
+                    left.append((node, parents, rows[~ready]))
+            waiting = left
+        return self._write(values)
+
+    # How rows are looked at: a kind of data may have its own ways.
+
+    def _read(self, X):
+        """Rows as `_log_local` takes them."""
+        return self.score.check_rows(X)
+
+    def _log_local(self, X, family):
+        """Log densities of a family's child given its parents, row by row."""
+        node, parents = self.families.node[family], self.families.parents[family]
+        return self.score.log_predictive(X, node, parents)
+
+    def _blank_rows(self, n_samples, n_features):
+        """Rows to fill with draws."""
+        return np.full((n_samples, n_features), np.nan)
+
+    def _draw(self, values, node, parents, rng):
+        """Draw a column of rows whose parents have values."""
+        return self.score.sample_predictive(values, node, parents, rng)
+
+    def _write(self, values):
+        """Drawn rows as the user gets them."""
+        return values

@@ -1,0 +1,284 @@
+"""The Gaussian family of scores: a matrix for each node, and what depends on sizes.
+
+The score of a child with l parents P is
+
+    offset[l] - slope[l] ln v - det_weight ln det T_PP
+
+and the log prior odds of its edges, where v is the variance that the parents leave of
+the child: the Schur complement of T_PP in the matrix T of both. A member of the family
+says for each node what T, the offsets and the slopes are (:class:`GaussianTerms`).
+Tables, additions, forward selection and pairs follow from that.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from skbidag._core import _gaussian
+from skbidag.scores.base import BaseScore
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianTerms:
+    """What the scores of one node are made of.
+
+    Attributes
+    ----------
+    matrix : ndarray of float64 of shape (n_features, n_features)
+        The scatter matrix T, symmetric and C-contiguous.
+    floor : ndarray of float64 of shape (n_features,)
+        The smallest variance that others may leave of each variable.
+    offset : ndarray of float64 of shape (n_features + 1,)
+        ``offset[l]`` is the constant of a child with l parents.
+    slope : ndarray of float64 of shape (n_features + 1,)
+        ``slope[l]`` is the weight of ln v with l parents.
+    det_weight : float
+        The weight of ln det T_PP.
+    """
+
+    matrix: np.ndarray
+    floor: np.ndarray
+    offset: np.ndarray
+    slope: np.ndarray
+    det_weight: float
+
+
+class GaussianScore(BaseScore):
+    """Base class of scores of linear Gaussian networks.
+
+    A score of this family writes ``_fit`` and :meth:`node_terms`. Its tables are
+    compiled.
+    """
+
+    entry_seconds = 1e-8
+
+    @abstractmethod
+    def node_terms(self, node):
+        """What the scores of a node are made of.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+
+        Returns
+        -------
+        terms : GaussianTerms
+            They may differ from node to node.
+        """
+
+    def log_marginal_likelihood(self, node, parents):
+        """Log marginal likelihood of column `node` given the columns `parents`.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_likelihood : float
+            Without the edge prior.
+        """
+        terms, size = self.node_terms(node), len(parents)
+        variance, log_det = conditional_variance(
+            terms.matrix, node, parents, terms.floor
+        )
+        return float(
+            terms.offset[size]
+            - terms.slope[size] * np.log(variance)
+            - terms.det_weight * log_det
+        )
+
+    def fill_table(self, node, candidates, outsiders, base_column, out):
+        # With outsiders the kernel's columns are all variables, padded to whole
+        # vectors; without, only the node and its candidates, which is all that the
+        # walk needs.
+        terms, log_odds = self.node_terms(node), self.log_prior_odds_[:, node]
+        candidates = np.asarray(candidates, dtype=np.intp)
+        outsiders = np.asarray(outsiders, dtype=np.intp)
+        if len(outsiders):
+            variables = np.arange(len(terms.matrix))
+            columns, child_column = candidates, node
+        else:
+            variables = np.append(candidates, node)
+            columns, child_column = np.arange(len(candidates)), len(candidates)
+        width = -(-len(variables) // 4) * 4
+
+        rows = np.zeros((len(candidates) + 1, width))
+        rows[:, : len(variables)] = terms.matrix[
+            np.ix_(np.append(node, candidates), variables)
+        ]
+        diagonal, floors = np.ones(width), np.ones(width)
+        diagonal[: len(variables)] = np.diag(terms.matrix)[variables]
+        floors[: len(variables)] = terms.floor[variables]
+        bias = np.full(width, -np.inf)
+        bias[outsiders] = log_odds[outsiders]
+
+        # The kernel writes whole rows: into the table itself if it is laid out alike.
+        table, base = out, base_column
+        if len(outsiders) and (out.shape[1] != width or base_column != node):
+            table, base = np.empty((len(out), width)), node
+        elif not len(outsiders) and out.shape[1] > 1:
+            table, base = np.empty((len(out), 1)), 0
+        _gaussian.fill_table(
+            rows,
+            diagonal,
+            floors,
+            child_column,
+            columns,
+            bias,
+            np.ascontiguousarray(log_odds[candidates]),
+            terms.offset,
+            terms.slope,
+            terms.det_weight,
+            base,
+            table,
+        )
+        if table is not out:
+            out[:, outsiders] = table[:, outsiders]
+            out[:, base_column] = table[:, base]
+
+    def addition_scores(self, node, parents):
+        terms, log_odds = self.node_terms(node), self.log_prior_odds_[:, node]
+        matrix, floor, size = terms.matrix, terms.floor, len(parents)
+        if size == len(matrix) - 1:
+            return np.full(len(matrix), -np.inf)
+        parents = np.asarray(parents, dtype=np.intp)
+        # rows of the child and of the parents still to be swept, and the diagonal
+        rows = matrix[np.append(node, parents)]
+        spread = np.diag(matrix).copy()
+        log_det = 0.0
+        for k, parent in enumerate(parents):
+            pivot = max(rows[k + 1, parent], floor[parent])
+            log_det += np.log(pivot)
+            sweep = rows[k + 1] / pivot
+            spread -= sweep * rows[k + 1]
+            # a row of a parent already swept becomes zero and stays so
+            rows = rows - rows[:, parent][:, None] * sweep
+        spread = np.maximum(spread, floor)
+        variance = max(rows[0, node], floor[node]) - rows[0] ** 2 / spread
+        scores = (
+            terms.offset[size + 1]
+            - terms.slope[size + 1] * np.log(np.maximum(variance, floor[node]))
+            - terms.det_weight * (log_det + np.log(spread))
+            + log_odds[parents].sum()
+            + log_odds
+        )
+        scores[parents] = -np.inf
+        scores[node] = -np.inf
+        return scores
+
+    def select_parents(self, node, allowed, max_size, kept=(), stop=True):
+        terms = self.node_terms(node)
+        may_add = np.zeros(len(terms.matrix), dtype=np.uint8)
+        may_add[allowed] = 1
+        return _gaussian.select_parents(
+            terms.matrix,
+            terms.floor,
+            terms.offset,
+            terms.slope,
+            terms.det_weight,
+            np.ascontiguousarray(self.log_prior_odds_[:, node]),
+            node,
+            may_add,
+            min(max_size, len(terms.offset) - 1),
+            np.ascontiguousarray(kept, dtype=np.intp),
+            stop,
+        )
+
+    def pair_scores(self, node, parents):
+        size = len(parents)
+        if size + 2 > self.n_features_in_ - 1:
+            return None
+        terms, log_odds = self.node_terms(node), self.log_prior_odds_[:, node]
+        matrix, floor = terms.matrix, terms.floor
+        others = np.setdiff1d(np.arange(len(matrix)), [*parents, node])
+        residual, log_det = residual_scatter(matrix, parents, floor)
+        block = residual[np.ix_(others, others)]
+        covariance = residual[node, others]
+        spread = np.maximum(np.diag(block), floor[others])
+        # variance of k given j (and the parents), and covariance of node and k given j
+        given = np.maximum(spread - block**2 / spread[:, None], floor[others])
+        partial = covariance - covariance[:, None] * block / spread[:, None]
+        variance = residual[node, node] - (covariance**2 / spread)[:, None]
+        variance = np.maximum(variance - partial**2 / given, floor[node])
+        pairs = (
+            terms.offset[size + 2]
+            - terms.slope[size + 2] * np.log(variance)
+            - terms.det_weight * (log_det + np.log(given) + np.log(spread)[:, None])
+            + log_odds[list(parents)].sum()
+            + log_odds[others]
+            + log_odds[others][:, None]
+        )
+        np.fill_diagonal(pairs, -np.inf)
+        scores = np.full(matrix.shape, -np.inf)
+        scores[np.ix_(others, others)] = pairs
+        return scores
+
+
+def weighted_scatter(X, weights):
+    """Sum of weights, weighted mean, and scatter matrix about the mean."""
+    total = weights.sum()
+    # the caller looks for columns whose squares overflow, and can name them
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = weights @ X / total
+        centered = X - mean
+        return total, mean, (centered * weights[:, None]).T @ centered
+
+
+def conditional_variance(matrix, node, parents, floor):
+    """Schur complement of `node` given `parents`, and ln det of the parents' block.
+
+    The pivots of the Cholesky factorization are conditional variances; none can be
+    smaller than the column's `floor`.
+    """
+    columns = np.append(parents, node).astype(np.intp)
+    block = matrix[np.ix_(columns, columns)].copy()
+    log_det = 0.0
+    for k in range(len(parents)):
+        pivot = max(block[k, k], floor[columns[k]])
+        log_det += np.log(pivot)
+        # divided first: a product of large covariances may overflow
+        block[k + 1 :, k + 1 :] -= np.outer(
+            block[k + 1 :, k] / pivot, block[k, k + 1 :]
+        )
+    return max(block[-1, -1], floor[node]), log_det
+
+
+def residual_scatter(matrix, parents, floor):
+    """Schur complement of `parents` in the whole matrix; ln det of their block."""
+    residual = matrix.copy()
+    log_det = 0.0
+    for parent in parents:
+        pivot = max(residual[parent, parent], floor[parent])
+        log_det += np.log(pivot)
+        residual -= np.outer(residual[:, parent], residual[parent]) / pivot
+    return residual, log_det
+
+
+def least_residual_share(matrix):
+    """Find the column best explained by the others, and the share that is not.
+
+    Returns
+    -------
+    column : int
+        The column.
+    share : float
+        Its variance given all others over its variance; 0 if singular to rounding.
+    """
+    scale = 1.0 / np.sqrt(np.diag(matrix))
+    scaled = matrix * scale[:, None] * scale
+    try:
+        factor = np.linalg.cholesky(scaled)
+    except np.linalg.LinAlgError:
+        _, vectors = np.linalg.eigh(scaled)
+        return int(np.argmax(np.abs(vectors[:, 0]))), 0.0
+    inverse = solve_triangular(factor, np.eye(len(scaled)), lower=True)
+    shares = 1.0 / (inverse**2).sum(axis=0)
+    column = int(np.argmin(shares))
+    return column, float(shares[column])

@@ -1,0 +1,413 @@
+"""What a score can do beyond scoring: predict rows, and tell parameters.
+
+Each class here lists what one use of a fitted network needs of its score. A score
+takes part by subclassing it beside :class:`~skbidag.scores.BaseScore` (or one of its
+families), writing its abstract methods and setting its attributes in ``_fit``:
+
+=================================== ================================================
+``score_samples``, ``sample``       :class:`PredictiveScore`
+the same and ``predict``            :class:`LinearPredictiveScore` or
+                                    :class:`CategoricalPredictiveScore`, which also
+                                    has ``predict_probabilities``
+:func:`skbidag.causal_effects`      :class:`LinearParameterScore` or
+                                    :class:`CategoricalParameterScore`
+=================================== ================================================
+
+Nobody asks a score for a method by its name: what it is, is what it can do.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skbidag._data import check_continuous, columns_of, encode_column, names_of
+from skbidag._sklearn import _check_feature_names, _check_n_features
+
+
+class PredictiveScore(ABC):
+    """A score that knows the distribution of a child given its parents.
+
+    It makes ``score_samples``, ``score`` and ``sample`` of the estimators work.
+    """
+
+    @abstractmethod
+    def log_predictive(self, X, node, parents):
+        """Log predictive density (or probability) of a column, row by row.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows, of which the columns of the child and its parents are looked at.
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Log density of each row's entry in column `node` given those in `parents`.
+        """
+
+    @abstractmethod
+    def sample_predictive(self, X, node, parents, random_state=None):
+        """Draw a column from its predictive distribution given its parents.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Rows of which only the columns of the parents are looked at.
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        random_state : int, RandomState instance or None, default=None
+            Source of the draws.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            One draw for each row.
+        """
+
+    def check_rows(self, X):
+        """Validate new rows.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        X : {ndarray, dataframe} of shape (n_samples, n_features)
+            The rows as :meth:`log_predictive` gets them.
+        """
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        _check_n_features(self, X, reset=False)
+        return X
+
+
+class LinearPredictiveScore(PredictiveScore):
+    """A score that predicts by linear regressions, for continuous data.
+
+    It makes ``score_samples``, ``score``, ``sample`` and ``predict`` work. A normal
+    distribution about the regression is what rows have, unless the score writes
+    another :meth:`log_predictive` and :meth:`sample_predictive`.
+
+    Attributes
+    ----------
+    posterior_mean_ : ndarray of shape (n_features,)
+        The means of the variables, from which regressions take deviations.
+    """
+
+    posterior_mean_: np.ndarray
+
+    @abstractmethod
+    def regression(self, node, parents):
+        """Linear regression of a child on its parents.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+
+        Returns
+        -------
+        coefficients : ndarray of shape (n_parents,)
+            Effect on the child of each parent's deviation from ``posterior_mean_``.
+        residual_variance : float
+            What the parents leave of the child's variance, positive.
+        """
+
+    def log_predictive(self, X, node, parents):
+        """Log density of a column given its parents, row by row: a normal one.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Log density of each row's entry in column `node`.
+        """
+        X, parents = self._check_columns(X, node, parents)
+        coefficients, variance = self.regression(node, parents)
+        deviation = X - self.posterior_mean_[np.append(parents, node)]
+        residual = deviation[:, -1] - deviation[:, :-1] @ coefficients
+        return -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+
+    def sample_predictive(self, X, node, parents, random_state=None):
+        """Draw a column from its normal distribution given its parents.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Rows of which only the columns of the parents are looked at.
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+        random_state : int, RandomState instance or None, default=None
+            Source of the draws.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            One draw for each row.
+        """
+        rng = check_random_state(random_state)
+        X, parents = self._check_columns(X, None, parents)
+        coefficients, variance = self.regression(node, parents)
+        deviation = X - self.posterior_mean_[parents]
+        location = self.posterior_mean_[node] + deviation @ coefficients
+        return location + np.sqrt(variance) * rng.standard_normal(len(X))
+
+    def check_rows(self, X):
+        """Validate new rows.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        X : ndarray of float64
+            The rows, finite.
+        """
+        # an estimator may hand over an array that has lost its names
+        if hasattr(X, "columns") and names_of(self) is not None:
+            _check_feature_names(self, X, reset=False)
+        X = check_continuous(X, self._column_name)
+        _check_n_features(self, X, reset=False)
+        return X
+
+    def _check_columns(self, X, node, parents):
+        """Validate the columns of the parents and, last, the child."""
+        parents = np.asarray(parents, dtype=np.intp)
+        columns = parents if node is None else np.append(parents, node)
+        # Quick for the many calls on good data: a finite sum has finite terms.
+        if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2:
+            _check_n_features(self, X, reset=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if len(X) and np.isfinite(X[:, columns].sum()):
+                    return X[:, columns], parents
+        return self.check_rows(X)[:, columns], parents
+
+
+class CategoricalPredictiveScore(PredictiveScore):
+    """A score that knows the probabilities of categories.
+
+    It makes ``score_samples``, ``score``, ``sample``, ``predict`` and
+    ``predict_probabilities`` work.
+
+    Attributes
+    ----------
+    categories_ : list of ndarray
+        The levels of each column; codes are places among them.
+    n_levels_ : ndarray of int of shape (n_features,)
+        How many there are.
+    """
+
+    categories_: list[np.ndarray]
+    n_levels_: np.ndarray
+
+    @abstractmethod
+    def log_predictive_codes(self, codes, node, parents):
+        """Log predictive probability of a column, of data already coded.
+
+        Parameters
+        ----------
+        codes : ndarray of int32 of shape (n_samples, n_features)
+            New rows as :meth:`encode` gives them; -1 is a level never seen.
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+
+        Returns
+        -------
+        log_probability : ndarray of shape (n_samples,)
+            Log probability of the value of `node` given the values of `parents`. Those
+            of all levels of the child have probabilities that add up to one.
+        """
+
+    def log_predictive(self, X, node, parents):
+        """Log predictive probability of a column, row by row.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows, without missing cells.
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_probability : ndarray of shape (n_samples,)
+            Log probability of the value of `node` given the values of `parents`.
+        """
+        return self.log_predictive_codes(self.encode(X), node, parents)
+
+    def sample_predictive(self, X, node, parents, random_state=None):
+        """Draw a column from its predictive distribution given its parents.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Rows of which only the columns of the parents are looked at.
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+        random_state : int, RandomState instance or None, default=None
+            Source of the draws.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            One of the child's categories for each row.
+        """
+        rng = check_random_state(random_state)
+        codes = self.sample_predictive_codes(self.encode(X), node, parents, rng)
+        return self.categories_[node][codes]
+
+    def sample_predictive_codes(self, codes, node, parents, rng):
+        """Do as :meth:`sample_predictive`, of rows already coded.
+
+        Parameters
+        ----------
+        codes : ndarray of int32 of shape (n_samples, n_features)
+            Rows of which only the columns of the parents are looked at.
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        rng : RandomState
+            Source of the draws.
+
+        Returns
+        -------
+        codes : ndarray of int of shape (n_samples,)
+            One draw for each row.
+        """
+        levels = self.n_levels_[node]
+        completed = np.tile(codes, (levels, 1))
+        completed[:, node] = np.repeat(np.arange(levels), len(codes))
+        log_p = self.log_predictive_codes(completed, node, parents)
+        cumulative = np.exp(log_p).reshape(levels, -1).cumsum(axis=0)
+        drawn = rng.random_sample(len(codes)) * cumulative[-1]
+        return (cumulative[:-1] <= drawn).sum(0)
+
+    def encode(self, X, missing="error"):
+        """Code new data by the levels seen in fit.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The data.
+        missing : {"error", "code"}, default="error"
+            Whether a missing cell (NaN, None) is an error or is coded -2.
+
+        Returns
+        -------
+        codes : ndarray of int32 of shape (n_samples, n_features)
+            The codes; -1 for a value that is not a level of its column.
+        """
+        check_is_fitted(self)
+        columns, _ = columns_of(X)
+        if len(columns) != self.n_features_in_:
+            raise ValueError(
+                f"X has {len(columns)} features, but {type(self).__name__} is "
+                f"expecting {self.n_features_in_} features as input."
+            )
+        names = map(self._column_name, range(len(columns)))
+        return np.column_stack(
+            [
+                encode_column(values, levels, name, "code", missing)
+                for values, levels, name in zip(
+                    columns, self.categories_, names, strict=True
+                )
+            ]
+        )
+
+
+class LinearParameterScore(ABC):
+    """A score with a posterior distribution of regression coefficients.
+
+    It makes :func:`skbidag.causal_effects` work on continuous data.
+    """
+
+    @abstractmethod
+    def coefficient_posterior(self, nodes, parents):
+        """Posterior of regression coefficients, of several families at once.
+
+        They have a multivariate t distribution: with z a vector of standard normal
+        variables and c an independent chi-square variable, the coefficients are
+        ``location + z @ root / sqrt(c)``.
+
+        Parameters
+        ----------
+        nodes : ndarray of int of shape (n_families,)
+            The children.
+        parents : ndarray of int of shape (n_families, n_parents)
+            Their parents, equally many for each.
+
+        Returns
+        -------
+        location : ndarray of shape (n_families, n_parents)
+            The mean.
+        root : ndarray of shape (n_families, n_parents, n_parents)
+            See above.
+        df : float
+            The degrees of freedom of c.
+        """
+
+
+class CategoricalParameterScore(ABC):
+    """A score with posterior Dirichlet distributions of probabilities.
+
+    It makes :func:`skbidag.causal_effects` work on categorical data.
+
+    Attributes
+    ----------
+    categories_ : list of ndarray
+        The levels of each column.
+    n_levels_ : ndarray of int of shape (n_features,)
+        How many there are.
+    """
+
+    categories_: list[np.ndarray]
+    n_levels_: np.ndarray
+
+    @abstractmethod
+    def posterior_counts(self, node, parents):
+        """Parameters of the posterior Dirichlet distributions of a child.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_configurations, n_levels)
+            Positive: a row for each configuration of the parents, of which the last
+            parent's level changes fastest, and a column for each level of the child.
+        """
