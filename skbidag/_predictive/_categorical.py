@@ -7,7 +7,8 @@ lacks something else, a kernel deals with them one by one.
 """
 
 from collections import defaultdict
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -115,9 +116,8 @@ class CategoricalPredictor(Predictor):
     def _holed_rows(self):
         """The kernel for single rows: tables and surroundings as plain arrays."""
         families, local = self.families, self.local
-        members = [*map(local.members, range(len(families.node)))]
-        strides = [*map(local.strides, range(len(members)))]
-        tables = [np.exp(local.table(family)) for family in range(len(members))]
+        layouts = [*map(local.layout, range(len(families.node)))]
+        tables = [np.exp(local.table(family)) for family in range(len(layouts))]
         # Of each variable, the distinct sets of families it is in
         n, n_dags = families.of_dag.shape
         number, owner = np.empty((n, n_dags), dtype=np.intp), []
@@ -138,14 +138,14 @@ class CategoricalPredictor(Predictor):
             first, joined = csr(lists)
             return first.astype(np.intp), joined.astype(np.intp)
 
-        member_first, all_members = flat(members)
+        member_first, members = flat([layout.members for layout in layouts])
         return HoledRows(
             local.n_levels,
             np.concatenate(tables),
             np.cumsum([0, *map(len, tables[:-1])], dtype=np.intp),
             member_first,
-            all_members,
-            flat(strides)[1],
+            members,
+            flat([layout.strides for layout in layouts])[1],
             number,
             np.array(owner, dtype=np.intp),
             *flat(families_of),
@@ -288,6 +288,27 @@ class CategoricalPredictor(Predictor):
         return factors
 
 
+class Layout(NamedTuple):
+    """The table of a family: one axis for each member, with a place for each code.
+
+    Attributes
+    ----------
+    members : ndarray of int
+        The parents and, last, the child.
+    radix : ndarray of int
+        How many codes each has, from -1 for an unseen level.
+    strides : ndarray of int
+        By how much a code of each moves the place in the table.
+    is_small : bool
+        Whether the table is small enough to be kept.
+    """
+
+    members: np.ndarray
+    radix: np.ndarray
+    strides: np.ndarray
+    is_small: bool
+
+
 class LocalProbabilities:
     """Probabilities of a child given its parents, kept in tables to look them up.
 
@@ -308,55 +329,50 @@ class LocalProbabilities:
         self.score = score
         self.families = families
         self.n_levels = np.asarray(score.n_levels_, dtype=np.intp)
-        self._tables = {}
+        self.layout = cache(self._layout)
+        self.table = cache(self._table)
 
-    def members(self, family):
-        """The parents and, last, the child."""
-        return np.append(self.families.parents[family], self.families.node[family])
+    def _layout(self, family):
+        members = np.append(self.families.parents[family], self.families.node[family])
+        radix = self.n_levels[members] + 1
+        strides = np.append(radix[1:], 1)[::-1].cumprod()[::-1]
+        # a float, as the product may be too large for an integer
+        return Layout(members, radix, strides, radix.prod(dtype=float) <= MAX_LOOK_UP)
 
-    def table_size(self, family):
-        """Entries of a family's table. A float, as it may be large."""
-        return self._radix(family).prod(dtype=float)
+    def _table(self, family):
+        """Log probabilities of a family for all codes of its parents and its child."""
+        members, radix, *_ = self.layout(family)
+        cells = np.zeros((radix.prod(), len(self.n_levels)), dtype=np.int32)
+        cells[:, members] = np.indices(radix).reshape(len(radix), -1).T - 1
+        return self._compute(cells, family)
+
+    def _compute(self, codes, family):
+        node, parents = self.families.node[family], self.families.parents[family]
+        return self.score.log_predictive_codes(codes, node, parents)
 
     def can_look_up(self):
         """Whether the tables of all families are small enough to be kept."""
-        n_families = len(self.families.node)
-        return all(
-            self.table_size(family) <= MAX_LOOK_UP for family in range(n_families)
-        )
-
-    def strides(self, family):
-        """By how much a code of each member moves the place in the table."""
-        return np.append(self._radix(family)[1:], 1)[::-1].cumprod()[::-1]
-
-    def table(self, family):
-        """Log probabilities of a family for all codes of its parents and its child."""
-        if family not in self._tables:
-            members, radix = self.members(family), self._radix(family)
-            cells = np.zeros((radix.prod(), len(self.n_levels)), dtype=np.int32)
-            cells[:, members] = np.indices(radix).reshape(len(radix), -1).T - 1
-            self._tables[family] = self._compute(cells, family)
-        return self._tables[family]
+        return all(self.layout(f).is_small for f in range(len(self.families.node)))
 
     def log_probabilities(self, codes, family):
         """Log probabilities of a family's child given its parents, row by row."""
-        if self.table_size(family) > MAX_LOOK_UP:
+        members, _, strides, is_small = self.layout(family)
+        if not is_small:
             return self._compute(codes, family)
-        strides = self.strides(family)
         place = np.full(len(codes), strides.sum())
-        for member, stride in zip(self.members(family), strides, strict=True):
+        for member, stride in zip(members, strides, strict=True):
             place += codes[:, member] * stride
         return self.table(family)[place]
 
     def factor(self, codes, free, family):
         """Probabilities for all joint values of the free variables and all rows."""
-        if self.table_size(family) > MAX_LOOK_UP:
+        members, _, strides, is_small = self.layout(family)
+        if not is_small:
             log_p = self._compute(self.complete(codes, free), family)
             return np.exp(log_p).reshape(-1, len(codes))
-        strides = self.strides(family)
         values = dict(zip(free, self._joint_values(free), strict=True))
         of_row, of_value = np.full(len(codes), strides.sum()), 0
-        for member, stride in zip(self.members(family), strides, strict=True):
+        for member, stride in zip(members, strides, strict=True):
             if member in values:
                 of_value = of_value + values[member] * stride
             else:
@@ -371,14 +387,6 @@ class LocalProbabilities:
         for variable, value in zip(free, values, strict=True):
             completed[:, variable] = np.repeat(value, len(codes))
         return completed
-
-    def _compute(self, codes, family):
-        node, parents = self.families.node[family], self.families.parents[family]
-        return self.score.log_predictive_codes(codes, node, parents)
-
-    def _radix(self, family):
-        """How many codes each member has, from -1 for an unseen level."""
-        return self.n_levels[self.members(family)] + 1
 
     def _joint_values(self, free):
         """All joint values of variables, a row for each; the first changes slowest."""
