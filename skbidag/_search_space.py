@@ -297,17 +297,20 @@ def permitted_edges(search_space, X, *, pc, names=None, sample_weight=None,
         if search_space == "full":
             return ~np.eye(n, dtype=bool)
         if search_space == "pc":
-            return (
-                clone(pc)
-                .fit(X, sample_weight=sample_weight, constraints=constraints)
-                .search_space_
-            )
+            pc = clone(pc)
+            if constraints is not None:
+                pc.set_params(
+                    forbidden_edges=constraints.forbidden,
+                    required_edges=constraints.required,
+                )
+            return pc.fit(X, sample_weight=sample_weight).search_space_
         if search_space == "glasso":
             return glasso_edges(repeat_rows(X, sample_weight, "search_space='glasso'"))
         raise ValueError(
             f"search_space must be 'pc', 'glasso', 'iterative', 'full', an array, a "
             f"callable, an estimator or a list of these; got {search_space!r}."
         )
+    refuse_own_constraints(search_space)
     if hasattr(search_space, "search_space_"):
         edges = search_space.search_space_
     elif hasattr(search_space, "fit"):
@@ -319,6 +322,17 @@ def permitted_edges(search_space, X, *, pc, names=None, sample_weight=None,
     permitted = resolve_edges(np.asarray(edges), n, names, "search_space")
     np.fill_diagonal(permitted, False)
     return permitted
+
+
+def refuse_own_constraints(search_space):
+    """Complain about constraints that chains, which leave the space, would not keep."""
+    for name in ("forbidden_edges", "required_edges", "tiers"):
+        if getattr(search_space, name, None) is not None:
+            raise ValueError(
+                f"search_space={type(search_space).__name__}({name}=...): give {name} "
+                "to the estimator itself. There it holds for every sampled DAG; here "
+                "it would for the search space alone."
+            )
 
 
 def is_union(search_space):
