@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import Parallel, delayed
 from scipy.stats import norm
 
 from skbidag import OrderMCMCStructure, PCSkeleton, _pc
@@ -527,43 +528,65 @@ def test_missing_values_name_the_column(test):
 # Randomized tests ------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def chance():
+    """A test that rolls dice, some of them in processes, as causal-learn's own do."""
+    from causallearn.utils import cit
+
+    def roll():
+        return np.random.random()  # noqa: NPY002
+
+    class Chance(cit.CIT_Base):
+        method = "chance"
+
+        def __call__(self, x, y, conditioning=None):
+            return roll() * Parallel(n_jobs=2)(delayed(roll)() for _ in range(2))[0]
+
+    cit.register_ci_test("chance", Chance)
+    yield "chance"
+    del cit._custom_ci_tests["chance"]
+
+
 def edges_of(test, random_state, X):
-    pc = PCSkeleton(alpha=0.2, test=test, random_state=random_state)
+    pc = PCSkeleton(alpha=0.2, test=test, random_state=random_state, max_conditioning=1)
     return pc.fit(X).search_space_.tolist()
 
 
-@pytest.mark.parametrize(("test", "n_seeds"), [("rcit", 10), ("kci", 2)])
-def test_random_state_decides_alone(test, n_seeds):
-    X = make_gaussian(5, 60, seed=0)
+def test_random_state_decides_alone(chance):
+    X = make_gaussian(5, 20, seed=0)
     state = np.random.get_state()  # noqa: NPY002
-    found = [edges_of(test, seed, X) for seed in range(n_seeds)]
+    found = [edges_of(chance, seed, X) for seed in range(5)]
     np.testing.assert_equal(np.random.get_state(), state)  # noqa: NPY002
     np.random.seed(1)  # noqa: NPY002
-    assert [edges_of(test, seed, X) for seed in range(n_seeds)] == found
+    assert [edges_of(chance, seed, X) for seed in range(5)] == found
     np.random.set_state(state)  # noqa: NPY002
-    if test == "rcit":
-        assert any(other != found[0] for other in found)
+    assert any(other != found[0] for other in found)
 
 
-def test_random_state_may_be_a_generator():
-    X = make_gaussian(5, 60, seed=0)
+def test_random_state_may_be_a_generator(chance):
+    X = make_gaussian(5, 20, seed=0)
     one, two = np.random.RandomState(3), np.random.RandomState(3)
-    first = [edges_of("rcit", one, X) for _ in range(10)]
-    assert [edges_of("rcit", two, X) for _ in range(10)] == first
+    first = [edges_of(chance, one, X) for _ in range(5)]
+    assert [edges_of(chance, two, X) for _ in range(5)] == first
     assert any(other != first[0] for other in first)
 
 
-def test_random_state_decides_in_threads():
-    X = make_gaussian(5, 60, seed=0)
-    expected = [edges_of("rcit", seed, X) for seed in range(6)]
-    found = run_threads(lambda seed: edges_of("rcit", seed, X), list(range(6)), 3)
+def test_random_state_decides_in_threads(chance):
+    X = make_gaussian(5, 20, seed=0)
+    expected = [edges_of(chance, seed, X) for seed in range(6)]
+    found = run_threads(lambda seed: edges_of(chance, seed, X), list(range(6)), 3)
     assert found == expected
 
 
-def test_processes_of_causal_learn_draw_nothing_of_their_own():
-    # its fastkci spreads random partitions over processes
-    X = make_gaussian(3, 40, seed=0)
-    assert edges_of("fastkci", 0, X) == edges_of("fastkci", 0, X)
+@pytest.mark.parametrize("test", ["rcit", "kci"])
+def test_randomized_tests_of_causal_learn(test):
+    # ten pairs whose p-values scatter around alpha
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    settings = {"alpha": 0.3, "test": test, "max_conditioning": 0}
+    first, second = (
+        PCSkeleton(random_state=0, **settings).fit(X).search_space_ for _ in range(2)
+    )
+    np.testing.assert_array_equal(first, second)
 
 
 def test_global_state_comes_back_after_an_error():
