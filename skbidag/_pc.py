@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import chdtri, comb, ndtri
 
 from skbidag._causal_learn import find_skeleton, orient_skeleton
@@ -52,19 +52,19 @@ class PCResult:
 
 
 def pc_skeleton(
-    X: ArrayLike,
+    X,
     *,
-    alpha: float,
-    test: str = "fisherz",
-    sample_weight: ArrayLike | None = None,
-    forbidden: ArrayLike | None = None,
-    required: ArrayLike | None = None,
-    max_conditioning: int | None = None,
-    n_jobs: int | None = None,
+    alpha,
+    test="fisherz",
+    sample_weight=None,
+    forbidden=None,
+    required=None,
+    max_conditioning=None,
+    n_jobs=None,
     random_state=None,
-    accelerate: bool = True,
-    orient: bool = False,
-) -> PCResult:
+    accelerate=True,
+    orient=False,
+):
     """Skeleton of a Bayesian network by PC-stable, and its orientation.
 
     Parameters
