@@ -137,25 +137,26 @@ PEERS = {"GES": "causal-learn", "hill climbing": "pgmpy"}
 def assess(graph, probabilities, score, true):
     """Quality of what was learned."""
     dag = _consistent_extension(graph)
+    distance = structural_hamming_distance(true, graph, kind="cpdag")
     row = {
-        "SHD": structural_hamming_distance(true, graph),
-        "SHDn": structural_hamming_distance(true, graph) / len(true),
+        "SHD": distance,
+        "SHDn": distance / len(true),
         "edges": int(np.triu(graph | graph.T).sum()),
     }
-    comparison = compare_graphs(true, graph)
+    comparison = compare_graphs(true, graph, kind="skeleton")
     row.update(TPR=comparison.TPR, FPRp=comparison.FPRp)
     if dag is not None:
         row["log_score"] = float(score.dag_score(dag))
         row["gain"] = row["log_score"] - float(score.dag_score(true))
     if probabilities is not None:
-        row["AP"] = edge_average_precision(true, probabilities)
+        row["AP"] = edge_average_precision(true, probabilities, kind="skeleton")
     return row
 
 
 def roc_points(true, probabilities):
     """Rates of the edges above each of some thresholds."""
     rates, sensitivities, thresholds = edge_roc(
-        true, probabilities, normalize="positives"
+        true, probabilities, kind="skeleton", normalize="positives"
     )
     for threshold in THRESHOLDS:
         k = np.flatnonzero(thresholds >= threshold)[-1]

@@ -18,6 +18,7 @@ exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 
 autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say the types
 # The class template lists the methods.
 numpydoc_show_class_members = False
 

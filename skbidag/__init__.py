@@ -12,6 +12,7 @@ from importlib import import_module as _import_module
 # takes a second or more, which ``skbidag --help`` should not.
 _HOMES = {
     "CausalEffects": "_causal",
+    "DAGSamples": "_posterior",
     "IterativeSearchStructure": "_iterative",
     "MarkovBlanketSelector": "_selection",
     "OrderMCMCStructure": "_order",
@@ -30,6 +31,7 @@ _SUBMODULES = {
 
 __all__ = [
     "CausalEffects",
+    "DAGSamples",
     "IterativeSearchStructure",
     "MarkovBlanketSelector",
     "OrderMCMCStructure",

@@ -39,7 +39,7 @@ from skbidag._search import (
     SearchSettings,
     search_structure,
 )
-from skbidag._search_space import in_order_of, start_space
+from skbidag._search_space import in_order_of, is_union, start_space
 from skbidag._sklearn import (
     HasMethods,
     Interval,
@@ -57,14 +57,9 @@ LARGEST_RHAT = 1.1
 # R-hat of fewer draws per chain says little.
 FEWEST_DRAWS_FOR_RHAT = 50
 
-# What a problem is made of: a search inside a sampler is given the sampler's.
-PROBLEM_PARAMETERS = (
-    "score",
-    "forbidden_edges",
-    "required_edges",
-    "tiers",
-    "edge_prior",
-)
+# What says which DAGs there are, and what else makes a problem, with their defaults
+CONSTRAINTS = {"forbidden_edges": None, "required_edges": None, "tiers": None}
+PROBLEM = {**CONSTRAINTS, "score": "auto", "edge_prior": None}
 
 
 class BaseStructure(
@@ -178,6 +173,7 @@ class BaseStructure(
 
     def _pose(self, X, sample_weight):
         """Fit the score and resolve the constraints; all input errors arise here."""
+        self._refuse_other_problems()
         _check_feature_names(self, X, reset=True)
         self._template = empty_like(X)
         X, sample_weight = self._complete_rows(X, sample_weight)
@@ -195,6 +191,30 @@ class BaseStructure(
         )
         data, weights = score.test_data(X, sample_weight)
         return Problem(score, data, weights, names, constraints)
+
+    def _refuse_other_problems(self):
+        """Estimators inside `search_space` must not have constraints of their own.
+
+        They would hold for the search space alone, which chains may leave. Nor may a
+        search that this estimator runs have another score or prior: they would be
+        ignored. The same ones twice do no harm.
+        """
+        spaces, mine = self.search_space, self.get_params(deep=False)
+        for space in spaces if is_union(spaces) else [spaces]:
+            if isinstance(space, FrozenEstimator):
+                space = space.estimator
+            if not isinstance(space, BaseEstimator):
+                continue
+            runs = isinstance(space, Searcher) and not hasattr(space, "search_space_")
+            own = space.get_params(deep=False)
+            for name, default in (PROBLEM if runs else CONSTRAINTS).items():
+                value = own.get(name, default)
+                if not (same(value, default) or same(value, mine[name])):
+                    raise ValueError(
+                        f"search_space={type(space).__name__}({name}=...): give {name} "
+                        f"to {type(self).__name__} itself. There it holds for every "
+                        "DAG; here it would for the search space alone."
+                    )
 
     def _complete_rows(self, X, sample_weight):
         """Leave out rows with missing cells, with a warning."""
@@ -381,7 +401,6 @@ class SamplerMixin:
             )
             return search_structure(problem, settings, entropy, stop)
         if isinstance(search, Searcher) and not hasattr(search, "search_space_"):
-            self._refuse_another_problem(search)
             return search_structure(problem, search.search_settings(), entropy, stop)
         space = start_space(
             problem,
@@ -398,23 +417,6 @@ class SamplerMixin:
             if space.contains(best):
                 return SearchResult(space, best)
         return SearchResult(space)
-
-    def _refuse_another_problem(self, search):
-        """A search inside a sampler searches for the sampler's problem, or not at all.
-
-        Its score, constraints and prior are those of the sampler; others of its own
-        would be ignored, so they are an error.
-        """
-        defaults = type(search)().get_params(deep=False)
-        own, mine = search.get_params(deep=False), self.get_params(deep=False)
-        for name in PROBLEM_PARAMETERS:
-            if not (same(own[name], defaults[name]) or same(own[name], mine[name])):
-                sampler = type(self).__name__
-                raise ValueError(
-                    f"search_space={type(search).__name__}({name}=...): a search "
-                    f"inside {sampler} has the score, the constraints and the prior "
-                    f"of the sampler. Give {name} to {sampler} instead."
-                )
 
 
 def same(one, other):

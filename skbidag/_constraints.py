@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbidag._data import align_labels, display_name, resolve_index
-from skbidag.graphs import is_dag
+from skbidag._data import display_name, resolve_index
+from skbidag.graphs import align_labels, is_dag
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def resolve_edges(edges, n_features, names, parameter):
         edges = list(edges)
         if all(is_pair(pair) for pair in edges):
             return matrix_of_pairs(edges, n_features, names, parameter)
-    given = align_labels(edges, n_features, names, parameter)
+    given = align_labels(edges, names, parameter)
     if given.shape != (n_features, n_features):
         raise ValueError(
             f"{parameter} must be an array of shape ({n_features}, {n_features}) or a "

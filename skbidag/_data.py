@@ -67,58 +67,6 @@ def resolve_index(variable, n_features, names, parameter):
     raise ValueError(f"{parameter} takes variables by name or index, got {variable!r}.")
 
 
-def align_labels(matrix, n_features, names, parameter):
-    """An array with rows and columns in the order of the data's columns.
-
-    Parameters
-    ----------
-    matrix : array-like or dataframe
-        A frame's labels are names of variables, or indices. Where the columns have
-        names and the rows have none (polars; pandas without an index of its own),
-        rows stand in the same order as columns. Without labels nothing is moved.
-    n_features : int
-        Number of variables.
-    names : sequence of str or None
-        Names of the variables.
-    parameter : str
-        What the matrix is, for messages.
-
-    Returns
-    -------
-    matrix : ndarray
-        Entry [i, j] concerns the i-th and j-th column of the data.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skbidag._data import align_labels
-    >>> ab = pd.DataFrame([[0, 1], [0, 0]], index=["a", "b"], columns=["a", "b"])
-    >>> align_labels(ab, 2, ["b", "a"], "forbidden_edges")
-    array([[0, 0],
-           [1, 0]])
-    """
-    columns = getattr(matrix, "columns", None)
-    if columns is None:
-        return np.asarray(matrix)
-    values, columns = np.asarray(matrix), list(columns)
-    rows = list(getattr(matrix, "index", columns))
-    if any(isinstance(label, str) for label in columns) and not any(
-        isinstance(label, str) for label in rows
-    ):
-        rows = columns
-    if values.shape != (n_features, n_features) or len(rows) != n_features:
-        return values  # whose shape is the caller's complaint
-    aligned = np.empty_like(values)
-    places = []
-    for labels in (rows, columns):
-        place = [resolve_index(label, n_features, names, parameter) for label in labels]
-        if len(set(place)) < n_features:
-            raise ValueError(f"{parameter} has a label twice: {labels}.")
-        places.append(place)
-    aligned[np.ix_(*places)] = values
-    return aligned
-
-
 # Frames in, frames out
 
 

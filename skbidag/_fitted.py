@@ -64,14 +64,14 @@ class EdgesMixin:
         counts, _ = graph_counts(self.dag_samples_, kind)
         return counts.sum(axis=(0, 1)) / len(self.dag_samples_)
 
-    def consensus_graph(self, threshold=0.5, kind="cpdag"):
+    def consensus_graph(self, threshold=0.5, kind="dag"):
         """Edges whose posterior probability exceeds a threshold.
 
         Parameters
         ----------
         threshold : float, default=0.5
             The threshold.
-        kind : {"dag", "cpdag", "skeleton"}, default="cpdag"
+        kind : {"dag", "cpdag", "skeleton"}, default="dag"
             Which edges, see :meth:`edge_probabilities`.
 
         Returns

@@ -33,6 +33,11 @@ def n_workers(n_jobs=None):
     return effective_n_jobs(n_jobs)
 
 
+def in_turn():
+    """Context in which what another package spreads by joblib runs here, in turn."""
+    return parallel_config(backend="sequential")
+
+
 def run_threads(function, items, n_jobs=None):
     """Call a function on every item, in threads, and return the results in order.
 

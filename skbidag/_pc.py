@@ -1,28 +1,24 @@
-"""PC through causal-learn, with a compiled search for the skeleton.
+"""PC's skeleton by a compiled search, and through causal-learn for any other test.
 
-This is the one module that knows causal-learn. The PC algorithm (Spirtes, Glymour &
-Scheines 2000, in the order-independent form of Colombo & Maathuis, JMLR 2014) starts
-from the complete graph. At depth l = 0, 1, ... it removes every edge x - y for which x
-and y are independent given some l neighbors of x or of y, the neighborhoods being
-those at the start of the depth. Then it orients.
+The PC algorithm (Spirtes, Glymour & Scheines 2000, in the order-independent form of
+Colombo & Maathuis, JMLR 2014) starts from the complete graph. At depth l = 0, 1, ... it
+removes every edge x - y for which x and y are independent given some l neighbors of x
+or of y, the neighborhoods being those at the start of the depth. Then it orients.
 
 The first part takes nearly all the time. For Fisher's z, chi-square and G² the
-kernels in ``_core/_pc.pyx`` do it, one call for each node and depth, and their result
-goes into a causal-learn ``CausalGraph``; causal-learn orients it. Any other test runs
-in causal-learn alone. causal-learn is imported when it is needed: importing it takes
-seconds, and a skeleton from the kernels does without.
+kernels in ``_core/_pc.pyx`` do it, one call for each node and depth. Any other test
+runs in causal-learn, which also orients what either has found.
 """
 
-import warnings
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtri, comb, ndtri
 
+from skbidag._causal_learn import find_skeleton, orient_skeleton
 from skbidag._core._pc import separate_discrete, separate_gaussian
 from skbidag._data import check_weights
 from skbidag._parallel import run_threads
@@ -35,41 +31,25 @@ _TOLERANCE = 1e-12
 # Nanoseconds of work at a depth below which threads cost more than they bring.
 _WORTH_THREADS = 5e7
 
-# Tests of causal-learn that need more than the data.
-_NOT_FROM_DATA = {
-    "d_separation": "needs the true graph",
-    "mc_fisherz": "needs the graph of the missing values; use 'mv_fisherz'",
-}
 
-
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class PCResult:
     """What PC found.
 
     Attributes
     ----------
-    skeleton : ndarray of shape (n_features, n_features), bool
+    skeleton : ndarray of bool, shape (n_features, n_features)
         Symmetric; ``skeleton[i, j]`` tells whether there is an edge between i and j.
-    directed : ndarray of shape (n_features, n_features), bool
+    directed : ndarray of bool, shape (n_features, n_features)
         The CPDAG: ``directed[i, j]`` without ``directed[j, i]`` is the edge i -> j,
         both are an edge without direction. The skeleton if it was not oriented.
     n_tests : list of int
         Number of independence tests for each size of the conditioning set.
-    causal_graph : causallearn.graph.GraphClass.CausalGraph
-        The graph as causal-learn holds it, with separating sets; oriented if that was
-        asked for. Otherwise it is made at the first access, which repeats the search
-        to collect the separating sets.
     """
 
-    skeleton: np.ndarray
-    directed: np.ndarray
-    n_tests: list
-    _make_causal_graph: Callable[[], Any] = field(repr=False)
-
-    @cached_property
-    def causal_graph(self):
-        """Graph as causal-learn holds it."""
-        return self._make_causal_graph()
+    skeleton: NDArray[np.bool_]
+    directed: NDArray[np.bool_]
+    n_tests: list[int]
 
 
 def pc_skeleton(
@@ -82,6 +62,7 @@ def pc_skeleton(
     required=None,
     max_conditioning=None,
     n_jobs=None,
+    random_state=None,
     accelerate=True,
     orient=False,
 ):
@@ -114,6 +95,9 @@ def pc_skeleton(
     n_jobs : int, default=None
         Number of threads over the nodes, for the compiled search. The result does not
         depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of those tests of causal-learn that draw random numbers ("rcit", "kci",
+        "fastkci"). numpy's global generator is left as it was.
     accelerate : bool, default=True
         Whether the compiled search takes the place of causal-learn's. False runs
         causal-learn as it is.
@@ -124,7 +108,7 @@ def pc_skeleton(
     Returns
     -------
     result : PCResult
-        The skeleton, the CPDAG, the numbers of tests and causal-learn's graph.
+        The skeleton, the CPDAG and the numbers of tests.
 
     Notes
     -----
@@ -161,6 +145,44 @@ def pc_skeleton(
            [0, 1, 0]])
     """
     X = np.asarray(X)
+    _check_settings(X, alpha, max_conditioning)
+    n_features = X.shape[1]
+    forbidden = _check_edges(forbidden, n_features, "forbidden")
+    required = _check_edges(required, n_features, "required")
+    _check_contradictions(forbidden, required)
+    X, sample_weight = _check_weight(X, sample_weight)
+    if test in ("chisq", "gsq"):
+        X = _encode(X)
+    if accelerate and test in _COMPILED:
+        skeleton, separators, n_tests = compiled_search(
+            _COMPILED[test](X, sample_weight, alpha),
+            forbidden & forbidden.T,
+            required | required.T,
+            max_conditioning=max_conditioning,
+            n_jobs=n_jobs,
+            collect=orient,
+        )
+        directed = skeleton.copy()
+        if orient:
+            directed = orient_skeleton(skeleton, separators, forbidden, required)
+        return PCResult(skeleton, directed, n_tests)
+    skeleton, directed, n_tests = find_skeleton(
+        _repeat_rows(X, sample_weight, test),
+        test=test,
+        alpha=alpha,
+        forbidden=forbidden,
+        required=required,
+        max_conditioning=max_conditioning,
+        random_state=random_state,
+        orient=orient,
+    )
+    return PCResult(skeleton, directed, n_tests)
+
+
+# Input -----------------------------------------------------------------------
+
+
+def _check_settings(X, alpha, max_conditioning):
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")
     if not 0 < alpha < 1:
@@ -169,49 +191,6 @@ def pc_skeleton(
         raise ValueError(
             f"max_conditioning must not be negative, got {max_conditioning!r}."
         )
-    n_features = X.shape[1]
-    forbidden = _check_edges(forbidden, n_features, "forbidden")
-    required = _check_edges(required, n_features, "required")
-    _check_contradictions(forbidden, required)
-    X, sample_weight = _check_weight(X, sample_weight)
-
-    make_test = {
-        "fisherz": _FisherZ,
-        "chisq": partial(_Contingency, likelihood_ratio=False),
-        "gsq": partial(_Contingency, likelihood_ratio=True),
-    }.get(test)
-    if test in ("chisq", "gsq"):
-        X = _encode(X)
-    if accelerate and make_test is not None:
-        search = partial(
-            _compiled_search,
-            make_test(X, sample_weight, alpha),
-            forbidden & forbidden.T,
-            required | required.T,
-            max_conditioning,
-            n_jobs,
-        )
-        skeleton, separators, n_tests = search(collect=orient)
-        # causal-learn's tests know no weights; the graph then goes without one.
-        tested = (X, test) if sample_weight is None else None
-        if not orient:
-            make_graph = partial(_search_to_causal_graph, search, tested)
-            return PCResult(skeleton, skeleton.copy(), n_tests, make_graph)
-        graph = _to_causal_graph(skeleton, separators, tested)
-        graph = _orient_quickly(graph, forbidden, required)
-    else:
-        graph, n_tests = _causal_learn_search(
-            X, alpha, test, sample_weight, forbidden, required, max_conditioning
-        )
-        skeleton = graph.G.graph != 0
-        if orient:
-            graph = _orient(graph, forbidden, required)
-    result = PCResult(skeleton, _to_directed(graph, skeleton), n_tests, None)
-    result.causal_graph = graph
-    return result
-
-
-# Input -----------------------------------------------------------------------
 
 
 def _check_edges(edges, n_features, name):
@@ -245,6 +224,17 @@ def _check_weight(X, sample_weight):
     sample_weight = check_weights(sample_weight, len(X))
     counts = sample_weight > 0
     return X[counts], sample_weight[counts]
+
+
+def _repeat_rows(X, sample_weight, test):
+    """Give rows as often as they count: causal-learn's tests know no weights."""
+    if sample_weight is None:
+        return X
+    if (sample_weight != np.floor(sample_weight)).any():
+        raise ValueError(
+            f"sample_weight must be whole numbers if causal-learn runs {test!r}."
+        )
+    return np.repeat(X, sample_weight.astype(np.intp), axis=0)
 
 
 def _encode(X):
@@ -359,33 +349,50 @@ class _Contingency:
         )
 
 
-def _compiled_search(test, banned, kept, max_conditioning, n_jobs, collect):
+_COMPILED = {
+    "fisherz": _FisherZ,
+    "chisq": partial(_Contingency, likelihood_ratio=False),
+    "gsq": partial(_Contingency, likelihood_ratio=True),
+}
+
+
+class _Found(NamedTuple):
+    """What a node's tests at one depth found; see the kernels in ``_core/_pc.pyx``."""
+
+    neighbors: np.ndarray
+    separated: np.ndarray
+    separators: np.ndarray | None
+    n_tests: int
+
+
+def compiled_search(
+    test, banned, kept, *, max_conditioning=None, n_jobs=None, collect=False
+):
     """PC-stable from the complete graph.
 
     Parameters
     ----------
     test : _FisherZ or _Contingency
         Tests the edges of one node at one depth.
-    banned, kept : ndarray of shape (n_features, n_features), bool
+    banned, kept : ndarray of bool, shape (n_features, n_features)
         Symmetric; pairs that are never, or always, in the skeleton.
-    max_conditioning : int or None
-        Largest depth.
-    n_jobs : int or None
+    max_conditioning : int, default=None
+        Largest depth. No limit by default.
+    n_jobs : int, default=None
         Number of threads.
-    collect : bool
+    collect : bool, default=False
         Whether to return separating sets.
 
     Returns
     -------
-    skeleton : ndarray of shape (n_features, n_features), bool
+    skeleton : ndarray of bool, shape (n_features, n_features)
         Which pairs are left.
     separators : dict or None
         For each pair x < y that is not left, the sets found at x and at y.
     n_tests : list of int
         Number of tests at each depth.
     """
-    n_features = len(banned)
-    adjacent = ~(banned | np.eye(n_features, dtype=bool))
+    adjacent = ~(banned | np.eye(len(banned), dtype=bool))
     separators = {tuple(pair): [(), ()] for pair in np.argwhere(np.triu(banned))}
     n_tests = []
     depth = 0
@@ -394,206 +401,51 @@ def _compiled_search(test, banned, kept, max_conditioning, n_jobs, collect):
         nodes = np.flatnonzero((adjacent.sum(axis=1) > depth) & wanted.any(axis=1))
         if not nodes.size or not test.prepare(depth):
             break
-        if depth == 0:
-            # Given nothing, x with y is y with x.
-            wanted = np.triu(wanted)
-        share = partial(_separate_node, test, adjacent, wanted, depth, collect)
-        degrees = adjacent[nodes].sum(axis=1)
-        work = test.cost * np.sum(degrees * comb(degrees, depth))
-        found = run_threads(share, nodes, n_jobs if work > _WORTH_THREADS else 1)
-        n_tests.append(int(sum(count for *_, count in found)))
+        found = _search_depth(test, adjacent, wanted, nodes, depth, n_jobs, collect)
+        n_tests.append(sum(of_node.n_tests for of_node in found.values()))
         removed = np.zeros_like(adjacent)
-        for x, (neighbors, separated, _, _) in zip(nodes, found, strict=True):
-            removed[x, neighbors[separated]] = True
+        for x, of_node in found.items():
+            removed[x, of_node.neighbors[of_node.separated]] = True
         if collect:
-            by_node = dict(zip(nodes.tolist(), found, strict=True))
-            for x, y in np.argwhere(np.triu(removed | removed.T)).tolist():
-                at_x = [_set_found(by_node, x, y)] if removed[x, y] else []
-                separators[x, y] = [*at_x, _set_found(by_node, y, x)]
+            separators.update(_separating_sets(found, removed))
         adjacent &= ~(removed | removed.T)
         depth += 1
     return adjacent, separators if collect else None, n_tests
 
 
-def _separate_node(test, adjacent, wanted, depth, collect, x):
-    neighbors = np.flatnonzero(adjacent[x])
-    return neighbors, *test.separate(x, neighbors, wanted[x, neighbors], depth, collect)
+def _search_depth(test, adjacent, wanted, nodes, depth, n_jobs, collect):
+    """Test the wanted edges of all nodes at one depth, in threads if that pays."""
+    if depth == 0:
+        # Given nothing, x with y is y with x.
+        wanted = np.triu(wanted)
+
+    def separate(x):
+        neighbors = np.flatnonzero(adjacent[x])
+        return _Found(
+            neighbors,
+            *test.separate(x, neighbors, wanted[x, neighbors], depth, collect),
+        )
+
+    degrees = adjacent[nodes].sum(axis=1)
+    work = test.cost * np.sum(degrees * comb(degrees, depth))
+    found = run_threads(separate, nodes, n_jobs if work > _WORTH_THREADS else 1)
+    return dict(zip(nodes.tolist(), found, strict=True))
 
 
-def _set_found(by_node, x, y):
+def _separating_sets(found, removed):
+    """For each pair x < y that goes, the sets found at x, if any, and at y."""
+    return {
+        (x, y): [
+            *([_set_found(found, x, y)] if removed[x, y] else []),
+            _set_found(found, y, x),
+        ]
+        for x, y in np.argwhere(np.triu(removed | removed.T)).tolist()
+    }
+
+
+def _set_found(found, x, y):
     """Union of the sets that separate x from y, as found at x."""
-    if x not in by_node:
+    if x not in found or found[x].separators is None:
         return ()
-    neighbors, _, separators, _ = by_node[x]
-    if separators is None:
-        return ()
+    neighbors, _, separators, _ = found[x]
     return tuple(neighbors[separators[np.searchsorted(neighbors, y)]].tolist())
-
-
-# causal-learn ----------------------------------------------------------------
-
-
-def _search_to_causal_graph(search, tested):
-    skeleton, separators, _ = search(collect=True)
-    return _to_causal_graph(skeleton, separators, tested)
-
-
-def _to_causal_graph(skeleton, separators, tested):
-    """Fill a causal-learn graph, past its constructor's object for every pair."""
-    from causallearn.graph.GeneralGraph import GeneralGraph
-    from causallearn.graph.GraphClass import CausalGraph
-    from causallearn.graph.GraphNode import GraphNode
-
-    graph = CausalGraph(0)
-    graph.G = GeneralGraph([GraphNode(name) for name in _node_names(len(skeleton))])
-    graph.G.graph[skeleton] = -1
-    graph.sepset = np.empty(skeleton.shape, dtype=object)
-    for (x, y), sets in separators.items():
-        graph.sepset[x, y] = sets
-        graph.sepset[y, x] = list(sets)
-    if tested is not None:
-        # A constant column makes causal-learn divide by zero.
-        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
-            graph.set_ind_test(_causal_learn_test(*tested))
-    return graph
-
-
-def _node_names(n_features):
-    """Names that causal-learn gives to nodes."""
-    return [f"X{i + 1}" for i in range(n_features)]
-
-
-def _causal_learn_test(X, test):
-    from causallearn.utils.cit import CIT
-
-    if test in _NOT_FROM_DATA:
-        raise ValueError(f"test={test!r} {_NOT_FROM_DATA[test]}.")
-    try:
-        return CIT(X, test)
-    except ValueError as error:
-        if "Unknown method" not in str(error):
-            raise
-        raise ValueError(
-            f"test={test!r} is not one of 'fisherz', 'chisq', 'gsq' or another "
-            "conditional independence test of causal-learn, such as 'mv_fisherz', "
-            "'kci' or 'rcit'."
-        ) from None
-
-
-class _CountedTest:
-    """A test of causal-learn that counts its calls and never removes kept pairs."""
-
-    def __init__(self, test, kept):
-        self.test = test
-        self.kept = kept
-        self.method = test.method
-        self.n_tests = Counter()
-
-    def __call__(self, x, y, conditioning):
-        if self.kept[x, y]:
-            return 0.0
-        self.n_tests[len(conditioning)] += 1
-        return self.test(x, y, conditioning)
-
-
-def _causal_learn_search(
-    X, alpha, test, sample_weight, forbidden, required, max_conditioning
-):
-    """Let causal-learn find the skeleton."""
-    from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery
-
-    if sample_weight is not None:
-        if (sample_weight != np.floor(sample_weight)).any():
-            raise ValueError(
-                f"sample_weight must be whole numbers if causal-learn runs {test!r}."
-            )
-        X = np.repeat(X, sample_weight.astype(np.intp), axis=0)
-    counted = _CountedTest(_causal_learn_test(X, test), required | required.T)
-    graph = skeleton_discovery(
-        X,
-        alpha,
-        counted,
-        stable=True,
-        background_knowledge=_background_knowledge(forbidden, required),
-        verbose=False,
-        show_progress=False,
-        max_k=max_conditioning,
-    )
-    graph.set_ind_test(counted.test)
-    n_depths = max(counted.n_tests, default=-1) + 1
-    return graph, [counted.n_tests[depth] for depth in range(n_depths)]
-
-
-def _background_knowledge(forbidden, required):
-    """Give causal-learn the constraints, or None if there are none."""
-    from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
-
-    if not (forbidden.any() or required.any()):
-        return None
-    number = {name: i for i, name in enumerate(_node_names(len(forbidden)))}
-
-    def look_up(edges, node1, node2):
-        return bool(edges[number[node1.get_name()], number[node2.get_name()]])
-
-    knowledge = BackgroundKnowledge()
-    # causal-learn scans a list of all rules at each question and takes no subclass.
-    knowledge.is_forbidden = partial(look_up, forbidden)
-    knowledge.is_required = partial(look_up, required)
-    return knowledge
-
-
-def _orient(graph, forbidden, required):
-    """Orient a skeleton as causal-learn's ``pc`` does by default."""
-    from causallearn.utils.PCUtils import Meek, UCSepset
-    from causallearn.utils.PCUtils.BackgroundKnowledgeOrientUtils import (
-        orient_by_background_knowledge,
-    )
-
-    knowledge = _background_knowledge(forbidden, required)
-    if knowledge is not None:
-        orient_by_background_knowledge(graph, knowledge)
-    # 2: a collider does not turn an edge that an earlier one has oriented.
-    graph = UCSepset.uc_sepset(graph, 2, background_knowledge=knowledge)
-    return Meek.meek(graph, background_knowledge=knowledge)
-
-
-def _orient_quickly(graph, forbidden, required):
-    """Orient with causal-learn's rules on a graph that keeps its books with numpy.
-
-    For each arrow causal-learn visits all pairs of nodes in Python, and each set of
-    rules copies all separating sets: 10 s at 200 variables, 1 s this way.
-    """
-    from causallearn.graph.GeneralGraph import GeneralGraph
-
-    class QuickGraph(GeneralGraph):
-        def adjust_dpath(self, i, j):
-            self.dpath[j, i] = 1
-            self.dpath[j] |= self.dpath[i]
-            self.dpath[:, i] |= self.dpath[:, j]
-
-        def get_graph_edges(self):
-            # In the order of the original, where all edges have two plain ends.
-            pairs = np.argwhere(np.triu(self.graph != 0))
-            return [self.get_edge(self.nodes[i], self.nodes[j]) for i, j in pairs]
-
-    graph.G.__class__ = QuickGraph
-    graph.sepset = graph.sepset.view(_NotCopied)
-    graph = _orient(graph, forbidden, required)
-    graph.sepset = graph.sepset.view(np.ndarray)
-    graph.G.__class__ = GeneralGraph
-    return graph
-
-
-class _NotCopied(np.ndarray):
-    """An array that a deep copy of its owner shares."""
-
-    def __deepcopy__(self, memo):
-        return self
-
-
-def _to_directed(graph, skeleton):
-    """Read the CPDAG, where [i, j] is i -> j, from causal-learn's end points."""
-    # G.graph[i, j] is the end at i of the edge between i and j: -1 is a tail, 1 an
-    # arrowhead. What is not an arrow one way is left open.
-    arrow = (graph.G.graph == -1) & (graph.G.graph.T == 1)
-    return skeleton & ~arrow.T

@@ -5,7 +5,11 @@ The samples are kept packed, eight edges to a byte: 2000 DAGs of 1000 nodes take
 slice is ever unpacked.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from skbidag._core._graphs import cpdags
 from skbidag._data import unique_rows
@@ -15,39 +19,79 @@ SLICE_BYTES = 1 << 25
 
 
 class DAGSamples:
-    """A sequence of sampled DAGs, stored packed.
+    """Sampled DAGs, stored packed, eight edges to a byte.
+
+    What a fitted estimator has as ``dag_samples_``. It is a sequence: its length is the
+    number of DAGs, those of all chains one after the other. An index gives one DAG, a
+    bool array ``A`` of shape (n_features, n_features) with ``A[i, j]`` for the edge
+    i -> j; a slice, a list of indices or a mask gives an array of shape (m, n_features,
+    n_features); iteration gives one DAG after the other.
 
     Parameters
     ----------
-    packed : ndarray of uint8, shape (n_chains, n_draws, n, ceil(n / 8))
+    packed : ndarray of uint8, shape (n_chains, n_draws, n_features, \
+            ceil(n_features / 8))
         Adjacency matrices with rows packed as by :func:`numpy.packbits`.
+
+    Attributes
+    ----------
+    packed : ndarray of uint8
+        The packed adjacency matrices.
+    n_chains : int
+        Number of chains.
+    n_draws : int
+        Number of DAGs that each chain has drawn.
+    n_features : int
+        Number of variables.
 
     Examples
     --------
-    Indexing and iteration give (n, n) bool arrays ``A`` with ``A[i, j]`` for
-    i -> j; all chains stand one after the other.
+    >>> from skbidag import OrderMCMCStructure
+    >>> from skbidag.datasets import make_gaussian_network
+    >>> network = make_gaussian_network(200, 8, random_state=0)
+    >>> model = OrderMCMCStructure(random_state=0).fit(network.data)
+    >>> samples = model.dag_samples_
+    >>> samples
+    DAGSamples(n_chains=4, n_draws=500, n_features=8)
+    >>> len(samples), samples[0].shape, samples[-100:].shape
+    (2000, (8, 8), (100, 8, 8))
+
+    The second chain alone, and how often it has each edge:
+
+    >>> samples.chain(1)
+    DAGSamples(n_chains=1, n_draws=500, n_features=8)
+    >>> samples.chain(1)[:].mean(axis=0).shape
+    (8, 8)
+
+    DAGs from elsewhere, here two without edges:
 
     >>> import numpy as np
-    >>> from skbidag._posterior import DAGSamples
+    >>> from skbidag import DAGSamples
     >>> dags = np.zeros((1, 2, 3, 3), dtype=bool)
-    >>> dags[0, 1, 0, 2] = True
-    >>> samples = DAGSamples(np.packbits(dags, axis=-1))
-    >>> len(samples), int(samples[1].sum())
-    (2, 1)
+    >>> DAGSamples(np.packbits(dags, axis=-1))
+    DAGSamples(n_chains=1, n_draws=2, n_features=3)
     """
 
-    def __init__(self, packed):
+    def __init__(self, packed: NDArray[np.uint8]):
+        shape = packed.shape
+        if packed.dtype != np.uint8 or len(shape) != 4 or shape[3] != -(-shape[2] // 8):
+            raise ValueError(
+                "packed must hold uint8 in the shape (n_chains, n_draws, n_features, "
+                f"ceil(n_features / 8)), got {packed.dtype} in the shape {shape}."
+            )
         self.packed = packed
-        self.n_chains, self.n_draws, self.n_features = packed.shape[:3]
+        self.n_chains, self.n_draws, self.n_features = shape[:3]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.n_chains * self.n_draws
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> NDArray[np.bool_]:
+        if isinstance(index, tuple):
+            raise TypeError("DAGSamples takes one index; see chain for one chain.")
         flat = self.packed.reshape(len(self), *self.packed.shape[2:])
         return self._unpack(flat[index])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[NDArray[np.bool_]]:
         return (self[index] for index in range(len(self)))
 
     def __repr__(self):
@@ -60,13 +104,39 @@ class DAGSamples:
         unpacked = np.unpackbits(packed, axis=-1, count=self.n_features)
         return unpacked.view(bool)
 
-    def slices(self, chain):
-        """Yield the DAGs of one chain, unpacked, a slice of (m, n, n) at a time."""
+    def chain(self, number: int) -> "DAGSamples":
+        """The DAGs of one chain.
+
+        Parameters
+        ----------
+        number : int
+            The chain's number, from 0; negative numbers count from the last.
+
+        Returns
+        -------
+        samples : DAGSamples
+            Its DAGs, in the order in which they were drawn. The memory is shared.
+        """
+        return DAGSamples(self.packed[number][None])
+
+    def slices(self, chain: int) -> Iterator[NDArray[np.bool_]]:
+        """Go through the DAGs of one chain, little memory at a time.
+
+        Parameters
+        ----------
+        chain : int
+            The chain's number, from 0.
+
+        Yields
+        ------
+        dags : ndarray of bool, shape (m, n_features, n_features)
+            The next m DAGs of the chain; m differs from slice to slice.
+        """
         step = max(1, SLICE_BYTES // max(1, self.n_features**2))
         for start in range(0, self.n_draws, step):
             yield self._unpack(self.packed[chain, start : start + step])
 
-    def families(self):
+    def families(self) -> tuple[list[list[NDArray[np.intp]]], NDArray[np.intp]]:
         """Distinct parent sets of each node, and which DAG has which.
 
         Returns
@@ -76,8 +146,7 @@ class DAGSamples:
         membership : ndarray of shape (n_features, len(self))
             ``membership[node, d]`` tells which of them DAG d has.
         """
-        n = self.n_features
-        words = -(-n // 8)
+        n, words = self.n_features, self.packed.shape[3]
         # keys[d, child] is the packed parent set: the packed columns of DAG d
         keys = np.empty((len(self), n, words), dtype=np.uint8)
         done = 0

@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
 from skbidag._constraints import resolve_edges
-from skbidag._data import align_labels, display_name
+from skbidag._data import display_name, names_of
 from skbidag._skeleton import PCSkeleton
+from skbidag.graphs import align_labels, reorder
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,6 @@ def permitted_edges(search_space, problem, *, pc, seed=None):
         ``permitted[i, j]``: the edge i -> j is plausible.
     """
     X, weights, names = problem.data, problem.weights, problem.names
-    n = problem.n_features
     if is_union(search_space):
         parts = [
             permitted_edges(part, problem, pc=pc, seed=seed) for part in search_space
@@ -155,9 +155,8 @@ def permitted_edges(search_space, problem, *, pc, seed=None):
         edges = search_space(repeat_rows(X, weights, "A search_space callable"))
     else:
         edges = search_space
-    permitted = resolve_edges(
-        align_labels(edges, n, names, "search_space"), n, names, "search_space"
-    )
+    edges = align_labels(edges, names, "search_space")
+    permitted = resolve_edges(edges, problem.n_features, names, "search_space")
     np.fill_diagonal(permitted, False)
     return permitted
 
@@ -168,10 +167,11 @@ def edges_by_word(word, problem, pc):
     if word == "full":
         return ~np.eye(problem.n_features, dtype=bool)
     if word == "pc":
-        fitted = clone(pc).fit(
-            X, sample_weight=weights, constraints=problem.constraints
+        constrained = clone(pc).set_params(
+            forbidden_edges=problem.constraints.forbidden,
+            required_edges=problem.constraints.required,
         )
-        return fitted.search_space_
+        return constrained.fit(X, sample_weight=weights).search_space_
     if word == "glasso":
         return glasso_edges(repeat_rows(X, weights, "search_space='glasso'"))
     raise ValueError(
@@ -189,34 +189,8 @@ def is_union(search_space):
 
 
 def in_order_of(names, estimator, matrix):
-    """What a fitted estimator learned, in the order of the data's columns.
-
-    Parameters
-    ----------
-    names : ndarray of str or None
-        The columns of the data.
-    estimator : estimator
-        A fitted estimator, which may have seen them in another order.
-    matrix : ndarray of shape (n_features, n_features)
-        Of its learned attributes.
-
-    Returns
-    -------
-    matrix : ndarray of shape (n_features, n_features)
-        The same for the data's columns.
-    """
-    known = getattr(estimator, "feature_names_in_", None)
-    if names is None or known is None or list(known) == list(names):
-        return matrix
-    if sorted(known) != sorted(names):
-        differing = sorted(set(names) ^ set(known))
-        raise ValueError(
-            "search_space was learned from other columns than those of X: "
-            f"{', '.join(map(repr, map(str, differing[:5])))} are in one of them only."
-        )
-    place = {name: k for k, name in enumerate(known)}
-    order = [place[name] for name in names]
-    return np.asarray(matrix)[np.ix_(order, order)]
+    """What a fitted estimator learned, in the order of the data's columns, by name."""
+    return reorder(matrix, names_of(estimator), names, "search_space")
 
 
 def repeat_rows(X, sample_weight, who):

@@ -1,10 +1,14 @@
 """PC's skeleton as an estimator, so that its settings can be tuned like any other."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from skbidag._constraints import resolve_constraints
 from skbidag._data import check_weights, kind_of
 from skbidag._pc import pc_skeleton
 from skbidag._sklearn import (
@@ -40,10 +44,22 @@ class PCSkeleton(BaseEstimator):
         considered as parents; a wrong direction is then wrong for good.
     max_conditioning : int, default=None
         Largest number of variables to condition on.
+    forbidden_edges : array of shape (n_features, n_features) or list, default=None
+        Edges that are not permitted: an array whose entry [i, j] is about i -> j, or
+        (parent, child) pairs of names or indices. A pair that is forbidden in both
+        directions is not tested.
+    required_edges : array of shape (n_features, n_features) or list, default=None
+        Edges that are permitted without a test, in the same form.
+    tiers : list of list, default=None
+        Groups of names or indices: no edge leads from a later group to an earlier
+        one. Variables in no group are free.
     accelerate : bool, default=True
         Whether to use the compiled search. False runs causal-learn as it is.
     n_jobs : int, default=None
         Number of threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of those tests of causal-learn that draw random numbers ("rcit", "kci",
+        "fastkci"). Pass an int for the same edges in every fit.
 
     Attributes
     ----------
@@ -56,6 +72,12 @@ class PCSkeleton(BaseEstimator):
     feature_names_in_ : ndarray of str
         Their names, where the data had string column names.
 
+    Notes
+    -----
+    Constraints here shape the space alone. What no sampled DAG may have, or what every
+    one must have, is said to the estimator that samples: as its ``search_space`` a
+    `PCSkeleton` with constraints of its own is refused.
+
     Examples
     --------
     >>> from skbidag import PCSkeleton
@@ -63,6 +85,13 @@ class PCSkeleton(BaseEstimator):
     >>> network = make_gaussian_network(500, 8, random_state=0)
     >>> PCSkeleton(alpha=0.01).fit(network.data).search_space_.shape
     (8, 8)
+
+    With prior knowledge:
+
+    >>> pc = PCSkeleton(required_edges=[(0, 1)], forbidden_edges=[(2, 3)])
+    >>> permitted = pc.fit(network.data).search_space_
+    >>> bool(permitted[0, 1]), bool(permitted[2, 3])
+    (True, False)
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
@@ -70,27 +99,42 @@ class PCSkeleton(BaseEstimator):
         "test": [str],
         "orient": ["boolean"],
         "max_conditioning": [None, Interval(Integral, 0, None, closed="left")],
+        "forbidden_edges": [None, "array-like", list, tuple],
+        "required_edges": [None, "array-like", list, tuple],
+        "tiers": [None, list, tuple],
         "accelerate": ["boolean"],
         "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        alpha="auto",
-        test="auto",
-        orient=False,
-        max_conditioning=None,
-        accelerate=True,
-        n_jobs=None,
+        *,
+        alpha: float | str = "auto",
+        test: str = "auto",
+        orient: bool = False,
+        max_conditioning: int | None = None,
+        forbidden_edges: ArrayLike | Sequence[tuple] | None = None,
+        required_edges: ArrayLike | Sequence[tuple] | None = None,
+        tiers: Sequence[Sequence] | None = None,
+        accelerate: bool = True,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ):
         self.alpha = alpha
         self.test = test
         self.orient = orient
         self.max_conditioning = max_conditioning
+        self.forbidden_edges = forbidden_edges
+        self.required_edges = required_edges
+        self.tiers = tiers
         self.accelerate = accelerate
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None, constraints=None):
+    def fit(
+        self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the permitted edges.
 
         Parameters
@@ -101,8 +145,6 @@ class PCSkeleton(BaseEstimator):
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts.
-        constraints : Constraints, default=None
-            Forbidden and required edges, as an estimator resolved them.
 
         Returns
         -------
@@ -116,6 +158,13 @@ class PCSkeleton(BaseEstimator):
             test = TEST_OF_KIND[kind_of(X)]
         _check_n_features(self, X, reset=True)
         n_features = self.n_features_in_
+        constraints = resolve_constraints(
+            n_features,
+            getattr(self, "feature_names_in_", None),
+            forbidden_edges=self.forbidden_edges,
+            required_edges=self.required_edges,
+            tiers=self.tiers,
+        )
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, _num_samples(X))
         alpha = self.alpha
@@ -126,24 +175,20 @@ class PCSkeleton(BaseEstimator):
             alpha=alpha,
             test=test,
             sample_weight=sample_weight,
-            forbidden=self._without_diagonal(constraints),
-            required=None if constraints is None else constraints.required,
+            forbidden=constraints.forbidden,
+            required=constraints.required,
             max_conditioning=self.max_conditioning,
             n_jobs=self.n_jobs,
+            random_state=self.random_state,
             accelerate=self.accelerate,
             orient=self.orient,
         )
         self.n_tests_ = result.n_tests
-        self.search_space_ = result.directed if self.orient else result.skeleton
+        found = result.directed if self.orient else result.skeleton
+        self.search_space_ = (found & ~constraints.forbidden) | constraints.required
         return self
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         return tags
-
-    @staticmethod
-    def _without_diagonal(constraints):
-        if constraints is None:
-            return None
-        return constraints.forbidden & ~np.eye(len(constraints.forbidden), dtype=bool)

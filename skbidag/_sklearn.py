@@ -1,5 +1,8 @@
 """The only place that imports scikit-learn's private names."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -13,6 +16,16 @@ from sklearn.utils.validation import (
     _check_n_features,
     _num_samples,
 )
+
+if TYPE_CHECKING:
+    _Function = TypeVar("_Function", bound=Callable)
+
+    # scikit-learn's has no type, and would hide those of what it decorates
+    def validate_params(
+        parameter_constraints: dict, *, prefer_skip_nested_validation: bool
+    ) -> Callable[[_Function], _Function]:
+        """Validate the parameters of a function."""
+
 
 __all__ = [
     "HasMethods",

@@ -11,9 +11,12 @@ The others take a fitted estimator and look at edges, at any other feature of th
 sampled DAGs, or at equivalence classes.
 """
 
+from collections.abc import Callable
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 from scipy.special import ndtri
 from scipy.stats import rankdata
@@ -23,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbidag._data import names_of, resolve_index, unique_rows
 from skbidag._posterior import as_kind, graph_counts, split_rhat_of_counts
 from skbidag._sklearn import Interval, StrOptions, validate_params
+from skbidag.graphs import KIND, Kind, align_labels, labels_of
 
 __all__ = [
     "chain_edge_probabilities",
@@ -36,7 +40,6 @@ __all__ = [
     "top_cpdags",
 ]
 
-_KIND = StrOptions({"cpdag", "dag", "skeleton"})
 # Series whose autocorrelations are worked out at a time, in bytes
 BLOCK_BYTES = 1 << 25
 
@@ -84,7 +87,9 @@ def _rhat_of_halves(halves):
     {"draws": ["array-like"], "method": [StrOptions({"rank", "split"})]},
     prefer_skip_nested_validation=True,
 )
-def rhat(draws, method="rank"):
+def rhat(
+    draws: ArrayLike, method: Literal["rank", "split"] = "rank"
+) -> float | NDArray[np.float64]:
     """R-hat: whether chains, and halves of chains, agree.
 
     Parameters
@@ -114,13 +119,13 @@ def rhat(draws, method="rank"):
     >>> print(f"{rhat(draws):.2f}")
     1.47
     """
-    draws = _check_draws(draws)
-    if draws.shape[1] < 4:
-        values = np.full(draws.shape[2:], np.nan)
+    series = _check_draws(draws)
+    if series.shape[1] < 4:
+        values = np.full(series.shape[2:], np.nan)
     elif method == "split":
-        values = _rhat_of_halves(_halves(draws))
+        values = _rhat_of_halves(_halves(series))
     else:
-        halves = _halves(draws)
+        halves = _halves(series)
         folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         values = np.maximum(
             _rhat_of_halves(_normal_scores(halves)),
@@ -133,7 +138,9 @@ def rhat(draws, method="rank"):
     {"draws": ["array-like"], "method": [StrOptions({"bulk", "mean"})]},
     prefer_skip_nested_validation=True,
 )
-def ess(draws, method="bulk"):
+def ess(
+    draws: ArrayLike, method: Literal["bulk", "mean"] = "bulk"
+) -> float | NDArray[np.float64]:
     """Effective sample size: how many independent draws would be as exact.
 
     Parameters
@@ -168,11 +175,11 @@ def ess(draws, method="bulk"):
     >>> bool(1750 < ess(np.repeat(draws, 2, axis=1)[:, :1000]) < 2250)
     True
     """
-    draws = _check_draws(draws)
-    if draws.shape[1] < 4:
-        values = np.full(draws.shape[2:], np.nan)
+    series = _check_draws(draws)
+    if series.shape[1] < 4:
+        values = np.full(series.shape[2:], np.nan)
     else:
-        halves = _halves(draws)
+        halves = _halves(series)
         if method == "bulk":
             halves = _normal_scores(halves)
         values = _ess_of_chains(halves)
@@ -221,7 +228,7 @@ def _ess_of_block(chains):
 
 
 @validate_params({"draws": ["array-like"]}, prefer_skip_nested_validation=True)
-def mcse(draws):
+def mcse(draws: ArrayLike) -> float | NDArray[np.float64]:
     """Monte Carlo standard error of the mean of draws.
 
     Parameters
@@ -271,10 +278,10 @@ def _mean_and_error(draws):
 
 
 @validate_params(
-    {"estimator": "no_validation", "kind": [_KIND]},
+    {"estimator": "no_validation", "kind": [KIND]},
     prefer_skip_nested_validation=True,
 )
-def chain_edge_probabilities(estimator, kind="dag"):
+def chain_edge_probabilities(estimator: Any, kind: Kind = "dag") -> NDArray[np.float64]:
     """Edge probabilities by each chain alone.
 
     Parameters
@@ -306,10 +313,10 @@ def chain_edge_probabilities(estimator, kind="dag"):
 
 
 @validate_params(
-    {"estimator": "no_validation", "kind": [_KIND]},
+    {"estimator": "no_validation", "kind": [KIND]},
     prefer_skip_nested_validation=True,
 )
-def edge_diagnostics(estimator, kind="dag"):
+def edge_diagnostics(estimator: Any, kind: Kind = "dag") -> Bunch:
     """How exact each edge's probability is.
 
     Parameters
@@ -366,15 +373,44 @@ def edge_diagnostics(estimator, kind="dag"):
     )
 
 
+def check_runs(probabilities):
+    """Validate the edge probabilities of several runs.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_runs, n_nodes, n_nodes)
+        Those of each run. Runs that are labelled frames are put into the order of the
+        first.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_runs, n_nodes, n_nodes)
+        The array.
+    """
+    if isinstance(probabilities, list | tuple) and len(probabilities):
+        names = labels_of(probabilities[0], "probabilities")
+        probabilities = [
+            align_labels(run, names, "probabilities") for run in probabilities
+        ]
+    runs = np.asarray(probabilities, dtype=float)
+    if runs.ndim != 3 or runs.shape[1] != runs.shape[2]:
+        raise ValueError(
+            "probabilities must have the shape (n_runs, n_nodes, n_nodes), got "
+            f"{runs.shape}."
+        )
+    return runs
+
+
 @validate_params({"probabilities": ["array-like"]}, prefer_skip_nested_validation=True)
-def concordance(probabilities):
+def concordance(probabilities: ArrayLike) -> Bunch:
     """How well the edge probabilities of several chains or runs agree.
 
     Parameters
     ----------
     probabilities : array-like of shape (n_runs, n_nodes, n_nodes)
         Edge probabilities by each run, such as
-        :func:`chain_edge_probabilities` gives. The diagonals are ignored.
+        :func:`chain_edge_probabilities` gives. The diagonals are ignored. Of labelled
+        frames, all are put into the order of the first.
 
     Returns
     -------
@@ -397,13 +433,8 @@ def concordance(probabilities):
     >>> bool(agreement.r2.min() > 0.98), bool(agreement.rmsd.max() < 0.05)
     (True, True)
     """
-    probabilities = np.asarray(probabilities, dtype=float)
-    if probabilities.ndim != 3 or probabilities.shape[1] != probabilities.shape[2]:
-        raise ValueError(
-            "probabilities must have the shape (n_runs, n_nodes, n_nodes), got "
-            f"{probabilities.shape}."
-        )
-    values = probabilities[:, ~np.eye(probabilities.shape[1], dtype=bool)]
+    runs = check_runs(probabilities)
+    values = runs[:, ~np.eye(runs.shape[1], dtype=bool)]
     differences = values[:, None] - values
     centered = values - values.mean(axis=1, keepdims=True)
     products = centered @ centered.T
@@ -423,7 +454,9 @@ def concordance(probabilities):
     {"estimator": "no_validation", "feature": [callable]},
     prefer_skip_nested_validation=True,
 )
-def feature_probability(estimator, feature, *nodes):
+def feature_probability(
+    estimator: Any, feature: Callable[..., ArrayLike], *nodes: int | str
+) -> Bunch:
     """Posterior probability, or mean, of any feature of the DAG.
 
     Parameters
@@ -487,8 +520,7 @@ def feature_probability(estimator, feature, *nodes):
             "feature must return truth values or numbers, always of the same shape; "
             f"got shapes {sorted(shapes)} of {values[0].dtype}."
         )
-    values = np.stack(values)
-    draws = values[which.reshape(samples.n_chains, samples.n_draws)]
+    draws = np.stack(values)[which.reshape(samples.n_chains, samples.n_draws)]
     mean, error, size = _mean_and_error(draws)
     return Bunch(probability=mean, mcse=error, ess=size)
 
@@ -497,7 +529,7 @@ def feature_probability(estimator, feature, *nodes):
     {"estimator": "no_validation", "k": [Interval(Integral, 1, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
-def top_cpdags(estimator, k=5):
+def top_cpdags(estimator: Any, k: int = 5) -> Bunch:
     """The most probable Markov equivalence classes.
 
     Parameters
@@ -569,7 +601,9 @@ def top_cpdags(estimator, k=5):
 
 
 @validate_params({"estimator": "no_validation"}, prefer_skip_nested_validation=True)
-def to_inference_dict(estimator):
+def to_inference_dict(
+    estimator: Any,
+) -> tuple[dict[str, dict[str, NDArray]], dict[str, dict[str, list[str]]]]:
     """Draws in the form that ArviZ reads.
 
     Parameters

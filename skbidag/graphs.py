@@ -3,15 +3,24 @@
 A graph with n nodes is an (n, n) matrix of zeros and ones in which ``A[i, j]`` is the
 edge i -> j. A partially directed graph, such as a CPDAG, has both ``A[i, j]`` and
 ``A[j, i]`` where the edge i - j has no direction.
+
+Matrices may be frames. Rows whose labels are those of the columns in another order are
+put into the order of the columns, which is that of the nodes.
 """
 
+from collections.abc import Hashable, Sequence
 from itertools import combinations
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skbidag._core import _graphs
-from skbidag._sklearn import Interval, validate_params
+from skbidag._sklearn import Interval, StrOptions, validate_params
+
+if TYPE_CHECKING:
+    import networkx
 
 __all__ = [
     "ancestor_matrix",
@@ -32,10 +41,137 @@ __all__ = [
     "v_structures",
 ]
 
+# What of a graph is looked at: its edges as they are, those of its equivalence class,
+# or which nodes are joined. The default is "dag" everywhere.
+Kind = Literal["dag", "cpdag", "skeleton"]
+KIND = StrOptions(set(get_args(Kind)))
+
 _NODE = Interval(Integral, 0, None, closed="left")
 
 
-def check_adjacency(A, name="A", *, self_loops=False):
+# ------------------------------------------------------------------------ labels
+
+
+def labels_of(matrix: Any, parameter: str = "A") -> list[Hashable] | None:
+    """Labels of the nodes, if a matrix is a frame that has any.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n_nodes, n_nodes)
+        A frame, or anything else.
+    parameter : str, default="A"
+        What messages call it.
+
+    Returns
+    -------
+    labels : list or None
+        Those of the columns, or else of the rows. None if there are none, or if they
+        are the numbers 0 to n_nodes - 1.
+    """
+    return _take_labels(matrix, parameter)[1]
+
+
+def align_labels(
+    matrix: Any, names: Sequence[Hashable] | None, parameter: str = "A"
+) -> NDArray:
+    """Put the nodes of a matrix into the order of the names, if it is labelled.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n_nodes, n_nodes)
+        A frame, or anything else, which is taken as it is.
+    names : sequence or None
+        Names of the nodes. None leaves the order of the columns.
+    parameter : str, default="A"
+        What messages call the matrix.
+
+    Returns
+    -------
+    values : ndarray of shape (n_nodes, n_nodes)
+        The entries, without labels.
+
+    Raises
+    ------
+    ValueError
+        If the labels of rows and columns differ, or are not the names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame([[0, 1], [0, 0]], index=["b", "a"], columns=["b", "a"])
+    >>> align_labels(frame, ["a", "b"])
+    array([[0, 0],
+           [1, 0]])
+    """
+    values, labels = _take_labels(matrix, parameter)
+    return reorder(values, labels, names, parameter)
+
+
+def reorder(values, labels, names, parameter="A"):
+    """Put a matrix whose nodes have these labels into the order of the names."""
+    if labels is None or names is None:
+        return values
+    labels, names = list(labels), list(names)
+    _check_same_labels(labels, names, parameter, "variables")
+    order = [labels.index(name) for name in names]
+    return values[np.ix_(order, order)]
+
+
+def _take_labels(matrix, parameter):
+    """Entries of a matrix with rows in the order of the columns, and its labels."""
+    if not hasattr(matrix, "columns"):
+        return np.asarray(matrix), None
+    values = matrix.to_numpy()
+    if values.shape[0] != values.shape[1]:
+        return values, None  # whoever wants a square matrix says so
+    columns = _meaningful(matrix.columns, parameter)
+    rows = _meaningful(getattr(matrix, "index", None), parameter)
+    if rows is not None and columns is not None and rows != columns:
+        _check_same_labels(rows, columns, parameter, "columns")
+        values = values[[rows.index(label) for label in columns]]
+    labels = rows if columns is None else columns
+    if labels is not None and set(labels) == set(range(len(labels))):
+        order = np.argsort(labels)  # the nodes' numbers
+        return values[np.ix_(order, order)], None
+    return values, labels
+
+
+def _meaningful(labels, parameter):
+    """Labels as a list, or None for what frames call columns without a name."""
+    if labels is None:
+        return None
+    labels = list(labels)
+    n = len(labels)
+    if labels in (list(range(n)), [f"column_{k}" for k in range(n)]):
+        return None
+    if len(set(labels)) != n:
+        raise ValueError(f"{parameter} has a label more than once.")
+    return labels
+
+
+def _check_same_labels(labels, names, parameter, what):
+    known = set(names)
+    unknown = [label for label in labels if label not in known]
+    if unknown:
+        raise ValueError(
+            f"{parameter} has the label {unknown[0]!r}, which is not among the {what}."
+        )
+    if len(labels) != len(names):
+        present = set(labels)
+        missing = next(name for name in names if name not in present)
+        raise ValueError(f"{parameter} has no label {missing!r}, unlike the {what}.")
+
+
+# -------------------------------------------------------------------- validation
+
+
+def check_adjacency(
+    A: ArrayLike,
+    name: str = "A",
+    *,
+    self_loops: bool = False,
+    names: Sequence[Hashable] | None = None,
+) -> NDArray[np.bool_]:
     """Validate an adjacency matrix.
 
     Parameters
@@ -46,58 +182,65 @@ def check_adjacency(A, name="A", *, self_loops=False):
         What messages call it.
     self_loops : bool, default=False
         Whether the diagonal may have ones.
+    names : sequence, default=None
+        Names of the nodes, into whose order a labelled matrix is put.
 
     Returns
     -------
     adjacency : ndarray of bool of shape (n_nodes, n_nodes)
         The matrix, C-contiguous. It shares memory with `A` where it can.
     """
-    A = np.asarray(A)
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+    values = align_labels(A, names, name)
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise ValueError(
             f"{name} must be a square matrix of shape (n_nodes, n_nodes), got an "
-            f"array of shape {A.shape}."
+            f"array of shape {values.shape}."
         )
-    if A.dtype != bool:
+    if values.dtype != bool:
         # Not astype(bool), which would take a probability or NaN for an edge.
-        wrong = (A != 0) & (A != 1)
+        wrong = (values != 0) & (values != 1)
         if np.any(wrong):
             i, j = np.argwhere(wrong)[0]
             raise ValueError(
                 f"{name} must hold zeros and ones only, got {name}[{i}, {j}] = "
-                f"{A[i, j]!s}."
+                f"{values[i, j]!s}."
             )
-        A = A == 1
-    if not self_loops and A.diagonal().any():
-        node = np.flatnonzero(A.diagonal())[0]
+        values = values == 1
+    if not self_loops and values.diagonal().any():
+        node = np.flatnonzero(values.diagonal())[0]
         raise ValueError(f"{name} has an edge from node {node} to itself.")
-    return np.ascontiguousarray(A)
+    return np.ascontiguousarray(values)
 
 
-def check_probabilities(probabilities):
+def check_probabilities(
+    probabilities: ArrayLike, names: Sequence[Hashable] | None = None
+) -> NDArray[np.float64]:
     """Validate a matrix of edge probabilities.
 
     Parameters
     ----------
     probabilities : array-like of shape (n_nodes, n_nodes)
         Numbers between 0 and 1; the diagonal is ignored.
+    names : sequence, default=None
+        Names of the nodes, into whose order a labelled matrix is put.
 
     Returns
     -------
     probabilities : ndarray of shape (n_nodes, n_nodes)
         The matrix.
     """
-    probabilities = np.asarray(probabilities, dtype=np.float64)
-    if probabilities.ndim != 2 or probabilities.shape[0] != probabilities.shape[1]:
+    values = align_labels(probabilities, names, "probabilities")
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise ValueError(
             "probabilities must be a square matrix of shape (n_nodes, n_nodes), got "
-            f"an array of shape {probabilities.shape}."
+            f"an array of shape {values.shape}."
         )
     # Averages of many ones may exceed 1 by rounding. NaN is not within, either.
-    within = (probabilities >= 0) & (probabilities <= 1 + 1e-9)
+    within = (values >= 0) & (values <= 1 + 1e-9)
     if not (within | np.eye(len(within), dtype=bool)).all():
         raise ValueError("probabilities must lie between 0 and 1.")
-    return probabilities
+    return values
 
 
 def _check_node(node, n_nodes):
@@ -107,14 +250,14 @@ def _check_node(node, n_nodes):
 
 
 def _check_dag(A):
-    A = check_adjacency(A)
-    if _graphs.topological_order(A.view(np.uint8)) is None:
+    dag = check_adjacency(A)
+    if _graphs.topological_order(dag.view(np.uint8)) is None:
         raise ValueError("A must be a DAG, but it has a cycle.")
-    return A
+    return dag
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def is_dag(A):
+def is_dag(A: ArrayLike) -> bool:
     """Tell whether a directed graph has no cycle.
 
     Parameters
@@ -135,12 +278,12 @@ def is_dag(A):
     >>> is_dag([[0, 1], [1, 0]])
     False
     """
-    A = check_adjacency(A, self_loops=True)
-    return _graphs.topological_order(A.view(np.uint8)) is not None
+    graph = check_adjacency(A, self_loops=True)
+    return _graphs.topological_order(graph.view(np.uint8)) is not None
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def topological_order(A):
+def topological_order(A: ArrayLike) -> NDArray[np.intp]:
     """Put the nodes of a DAG in an order in which parents come before children.
 
     Of all such orders it is the first in the dictionary's sense: each place has the
@@ -167,15 +310,15 @@ def topological_order(A):
     >>> topological_order([[0, 0, 0], [1, 0, 0], [1, 1, 0]])
     array([2, 1, 0])
     """
-    A = check_adjacency(A)
-    order = _graphs.topological_order(A.view(np.uint8))
+    dag = check_adjacency(A)
+    order = _graphs.topological_order(dag.view(np.uint8))
     if order is None:
         raise ValueError("A has no topological order: it has a cycle.")
     return order.astype(np.intp)
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def to_cpdag(A):
+def to_cpdag(A: ArrayLike) -> NDArray[np.bool_]:
     """Turn a DAG into the CPDAG of its Markov equivalence class.
 
     DAGs with the same skeleton and v-structures imply the same conditional
@@ -222,9 +365,9 @@ def to_cpdag(A):
            [0, 0, 0],
            [0, 1, 0]])
     """
-    A = check_adjacency(A)
-    cpdag = np.empty(A.shape, dtype=bool)
-    if _graphs.cpdags(A.view(np.uint8)[None], cpdag.view(np.uint8)[None]) >= 0:
+    dag = check_adjacency(A)
+    cpdag = np.empty(dag.shape, dtype=bool)
+    if _graphs.cpdags(dag.view(np.uint8)[None], cpdag.view(np.uint8)[None]) >= 0:
         raise ValueError("A must be a DAG to have a CPDAG, but it has a cycle.")
     return cpdag
 
@@ -276,7 +419,7 @@ def _members(bits):
 
 
 @validate_params({"G": ["array-like"]}, prefer_skip_nested_validation=True)
-def is_cpdag(G):
+def is_cpdag(G: ArrayLike) -> bool:
     """Tell whether a graph is the CPDAG of some DAG.
 
     Parameters
@@ -301,15 +444,15 @@ def is_cpdag(G):
     >>> is_cpdag([[0, 1], [0, 0]])
     False
     """
-    G = check_adjacency(G, "G", self_loops=True)
-    if G.diagonal().any():
+    adjacency = check_adjacency(G, "G", self_loops=True)
+    if adjacency.diagonal().any():
         return False
-    dag = _consistent_extension(G)
-    return dag is not None and bool(np.array_equal(to_cpdag(dag), G))
+    dag = _consistent_extension(adjacency)
+    return dag is not None and bool(np.array_equal(to_cpdag(dag), adjacency))
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def skeleton(A):
+def skeleton(A: ArrayLike) -> NDArray[np.bool_]:
     """Drop the directions of the edges.
 
     Parameters
@@ -331,12 +474,12 @@ def skeleton(A):
            [1, 0, 1],
            [0, 1, 0]])
     """
-    A = check_adjacency(A)
-    return A | A.T
+    graph = check_adjacency(A)
+    return graph | graph.T
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def v_structures(A):
+def v_structures(A: ArrayLike) -> list[tuple[int, int, int]]:
     """List the pairs of non-adjacent nodes that point at the same node.
 
     Parameters
@@ -356,12 +499,12 @@ def v_structures(A):
     >>> v_structures([[0, 1, 0], [0, 0, 0], [0, 1, 0]])
     [(0, 1, 2)]
     """
-    A = check_adjacency(A)
-    directed = A & ~A.T
-    adjacent = A | A.T
+    graph = check_adjacency(A)
+    directed = graph & ~graph.T
+    adjacent = graph | graph.T
     return sorted(
         (i, k, j)
-        for k in range(len(A))
+        for k in range(len(graph))
         for i, j in combinations(np.flatnonzero(directed[:, k]).tolist(), 2)
         if not adjacent[i, j]
     )
@@ -370,7 +513,7 @@ def v_structures(A):
 @validate_params(
     {"A": ["array-like"], "node": [_NODE]}, prefer_skip_nested_validation=True
 )
-def markov_blanket(A, node):
+def markov_blanket(A: ArrayLike, node: int) -> NDArray[np.intp]:
     """Parents, children and children's other parents of a node in a DAG.
 
     Given these, the node is independent of all others.
@@ -394,9 +537,9 @@ def markov_blanket(A, node):
     >>> markov_blanket(A, 0)
     array([1, 2])
     """
-    A = _check_dag(A)
-    node = _check_node(node, len(A))
-    blanket = A[:, node] | A[node] | A[:, A[node]].any(axis=1)
+    dag = _check_dag(A)
+    node = _check_node(node, len(dag))
+    blanket = dag[:, node] | dag[node] | dag[:, dag[node]].any(axis=1)
     blanket[node] = False
     return np.flatnonzero(blanket)
 
@@ -404,7 +547,7 @@ def markov_blanket(A, node):
 @validate_params(
     {"A": ["array-like"], "node": [_NODE]}, prefer_skip_nested_validation=True
 )
-def ancestors(A, node):
+def ancestors(A: ArrayLike, node: int) -> NDArray[np.intp]:
     """Nodes from which a directed path leads to a node of a DAG.
 
     Parameters
@@ -425,16 +568,16 @@ def ancestors(A, node):
     >>> ancestors([[0, 1, 0], [0, 0, 1], [0, 0, 0]], 2)
     array([0, 1])
     """
-    A = _check_dag(A)
-    node = _check_node(node, len(A))
-    A = np.ascontiguousarray(A.T)
-    return np.flatnonzero(_graphs.reachable(A.view(np.uint8), node))
+    dag = _check_dag(A)
+    node = _check_node(node, len(dag))
+    dag = np.ascontiguousarray(dag.T)
+    return np.flatnonzero(_graphs.reachable(dag.view(np.uint8), node))
 
 
 @validate_params(
     {"A": ["array-like"], "node": [_NODE]}, prefer_skip_nested_validation=True
 )
-def descendants(A, node):
+def descendants(A: ArrayLike, node: int) -> NDArray[np.intp]:
     """Nodes to which a directed path leads from a node of a DAG.
 
     Parameters
@@ -455,13 +598,13 @@ def descendants(A, node):
     >>> descendants([[0, 1, 0], [0, 0, 1], [0, 0, 0]], 0)
     array([1, 2])
     """
-    A = _check_dag(A)
-    node = _check_node(node, len(A))
-    return np.flatnonzero(_graphs.reachable(A.view(np.uint8), node))
+    dag = _check_dag(A)
+    node = _check_node(node, len(dag))
+    return np.flatnonzero(_graphs.reachable(dag.view(np.uint8), node))
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def ancestor_matrix(A):
+def ancestor_matrix(A: ArrayLike) -> NDArray[np.bool_]:
     """Tell of all pairs of nodes of a DAG whether a directed path joins them.
 
     Parameters
@@ -482,10 +625,10 @@ def ancestor_matrix(A):
            [0, 0, 1],
            [0, 0, 0]])
     """
-    A = check_adjacency(A)
-    reaches = A.copy()
-    for node in reversed(topological_order(A)):
-        reaches[node] |= reaches[A[node]].any(axis=0)
+    dag = check_adjacency(A)
+    reaches = dag.copy()
+    for node in reversed(topological_order(dag)):
+        reaches[node] |= reaches[dag[node]].any(axis=0)
     return reaches
 
 
@@ -493,7 +636,7 @@ def ancestor_matrix(A):
     {"A": ["array-like"], "source": [_NODE], "target": [_NODE]},
     prefer_skip_nested_validation=True,
 )
-def has_path(A, source, target):
+def has_path(A: ArrayLike, source: int, target: int) -> bool:
     """Tell whether a directed path leads from one node of a DAG to another.
 
     Parameters
@@ -515,13 +658,13 @@ def has_path(A, source, target):
     >>> has_path(chain, 0, 2), has_path(chain, 2, 0)
     (True, False)
     """
-    A = _check_dag(A)
-    source, target = _check_node(source, len(A)), _check_node(target, len(A))
-    return bool(_graphs.reachable(A.view(np.uint8), source)[target])
+    dag = _check_dag(A)
+    source, target = _check_node(source, len(dag)), _check_node(target, len(dag))
+    return bool(_graphs.reachable(dag.view(np.uint8), source)[target])
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def markov_blanket_matrix(A):
+def markov_blanket_matrix(A: ArrayLike) -> NDArray[np.bool_]:
     """Tell of all pairs of nodes whether they are in each other's Markov blankets.
 
     Parameters
@@ -568,7 +711,7 @@ def moral_graph(A):
 @validate_params(
     {"A": ["array-like"], "child": [_NODE]}, prefer_skip_nested_validation=True
 )
-def v_structure_matrix(A, child):
+def v_structure_matrix(A: ArrayLike, child: int) -> NDArray[np.bool_]:
     """Tell which pairs of nodes are in a v-structure with a given child.
 
     Parameters
@@ -592,10 +735,10 @@ def v_structure_matrix(A, child):
            [0, 0, 0],
            [1, 0, 0]])
     """
-    A = check_adjacency(A)
-    child = _check_node(child, len(A))
-    parents = A[:, child] & ~A[child]
-    pairs = parents[:, None] & parents & ~(A | A.T)
+    graph = check_adjacency(A)
+    child = _check_node(child, len(graph))
+    parents = graph[:, child] & ~graph[child]
+    pairs = parents[:, None] & parents & ~(graph | graph.T)
     np.fill_diagonal(pairs, False)
     return pairs
 
@@ -604,7 +747,7 @@ def v_structure_matrix(A, child):
     {"A": ["array-like"], "left": [_NODE], "child": [_NODE], "right": [_NODE]},
     prefer_skip_nested_validation=True,
 )
-def has_v_structure(A, left, child, right):
+def has_v_structure(A: ArrayLike, left: int, child: int, right: int) -> bool:
     """Tell whether two non-adjacent nodes point at a third.
 
     Parameters
@@ -645,7 +788,9 @@ def _import_networkx():
     {"A": ["array-like"], "names": ["array-like", None]},
     prefer_skip_nested_validation=True,
 )
-def to_networkx(A, names=None):
+def to_networkx(
+    A: ArrayLike, names: Sequence[Hashable] | None = None
+) -> "networkx.DiGraph":
     """Turn an adjacency matrix into a graph of networkx.
 
     Parameters
@@ -654,7 +799,9 @@ def to_networkx(A, names=None):
         A directed or partially directed graph. ``A[i, j]`` is 1 where there is an
         edge i -> j, 0 elsewhere.
     names : array-like of shape (n_nodes,), default=None
-        What the nodes are called. By default their indices.
+        What the nodes are called. By default the labels of `A`, if it is a frame that
+        has any, and otherwise their indices. Labels in another order are put into
+        that of the names.
 
     Returns
     -------
@@ -669,17 +816,20 @@ def to_networkx(A, names=None):
     OutEdgeView([('rain', 'wet')])
     """
     networkx = _import_networkx()
-    A = check_adjacency(A)
-    names = list(range(len(A)) if names is None else names)
-    if len(names) != len(A):
+    if names is None:
+        names = labels_of(A)
+    adjacency = check_adjacency(A, names=names)
+    names = list(range(len(adjacency)) if names is None else names)
+    if len(names) != len(adjacency):
         raise ValueError(
-            f"names must have one entry per node: got {len(names)} for {len(A)} nodes."
+            f"names must have one entry per node: got {len(names)} for "
+            f"{len(adjacency)} nodes."
         )
     if len(set(names)) != len(names):
         raise ValueError("names must differ from each other.")
     graph = networkx.DiGraph()
     graph.add_nodes_from(names)
-    graph.add_edges_from((names[i], names[j]) for i, j in np.argwhere(A))
+    graph.add_edges_from((names[i], names[j]) for i, j in np.argwhere(adjacency))
     return graph
 
 
@@ -687,7 +837,9 @@ def to_networkx(A, names=None):
     {"G": "no_validation", "nodes": ["array-like", None]},
     prefer_skip_nested_validation=True,
 )
-def from_networkx(G, nodes=None):
+def from_networkx(
+    G: "networkx.Graph", nodes: Sequence[Hashable] | None = None
+) -> NDArray[np.bool_]:
     """Turn a graph of networkx into an adjacency matrix.
 
     Parameters

@@ -2,22 +2,41 @@
 
 Every function takes a `kind`, which says what is compared:
 
-- ``"skeleton"``: which pairs of nodes are joined, whatever the direction;
-- ``"dag"``: the graphs as they are given, edge by edge;
+- ``"dag"``, the default here as everywhere: the graphs as they are given, edge by edge;
 - ``"cpdag"``: the Markov equivalence classes. A DAG is turned into its CPDAG first; a
-  graph that already has undirected edges is taken as it is.
+  graph that already has undirected edges is taken as it is;
+- ``"skeleton"``: which pairs of nodes are joined, whatever the direction.
+
+Data alone cannot tell equivalent DAGs apart. What is learned from them is fairly
+compared by ``"cpdag"`` or ``"skeleton"``, and a DAG and a CPDAG are compared by these
+only.
 
 Counts of ``"dag"`` and ``"cpdag"`` are over ordered pairs of nodes: a reversed edge is
 one false positive and one false negative, and the undirected edge of a CPDAG counts in
 either direction. The structural Hamming distance counts each pair of nodes once.
+
+Of two graphs that are labelled frames, the second is put into the order of the first.
 """
 
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag._sklearn import StrOptions, validate_params
-from skbidag.graphs import check_adjacency, check_probabilities, is_dag, to_cpdag
+from skbidag.graphs import (
+    KIND,
+    Kind,
+    check_adjacency,
+    check_probabilities,
+    is_dag,
+    labels_of,
+    reorder,
+    to_cpdag,
+)
 
 __all__ = [
     "compare_graphs",
@@ -27,15 +46,16 @@ __all__ = [
     "structural_hamming_distance",
 ]
 
-_KIND = StrOptions({"cpdag", "dag", "skeleton"})
+Metric = Literal["shd", "f1", "precision", "recall", "fdr", "average_precision"]
+
 # Of what make_graph_scorer knows, the smaller the better of these
 _LOSSES = {"fdr": "FDR", "shd": "SHD"}
 _GAINS = {"f1": "F1", "precision": "precision", "recall": "recall"}
 
 
-def _as_kind(A, name, kind):
+def _as_kind(A, name, kind, labels=None):
     """Validate a graph and turn it into what `kind` compares."""
-    A = check_adjacency(A, name)
+    A = check_adjacency(A, name, names=labels)
     if kind == "skeleton":
         return A | A.T
     if kind == "dag" or (A & A.T).any():
@@ -48,8 +68,9 @@ def _as_kind(A, name, kind):
 
 
 def _check_pair(true, estimated, kind):
+    labels = labels_of(true, "true")
     true = _as_kind(true, "true", kind)
-    estimated = _as_kind(estimated, "estimated", kind)
+    estimated = _as_kind(estimated, "estimated", kind, labels)
     _check_same_shape(true, estimated, "estimated")
     return true, estimated
 
@@ -74,10 +95,12 @@ def _share(part, whole, of_nothing):
 
 
 @validate_params(
-    {"true": ["array-like"], "estimated": ["array-like"], "kind": [_KIND]},
+    {"true": ["array-like"], "estimated": ["array-like"], "kind": [KIND]},
     prefer_skip_nested_validation=True,
 )
-def structural_hamming_distance(true, estimated, kind="cpdag"):
+def structural_hamming_distance(
+    true: ArrayLike, estimated: ArrayLike, kind: Kind = "dag"
+) -> int:
     """Count the edges to insert, delete or flip to turn one graph into the other.
 
     Each pair of nodes counts at most once. Directing an undirected edge, or dropping
@@ -90,9 +113,9 @@ def structural_hamming_distance(true, estimated, kind="cpdag"):
         ``true[j, i]`` it is the undirected edge i - j.
     estimated : array-like of shape (n_nodes, n_nodes)
         The estimated DAG or CPDAG.
-    kind : {"cpdag", "dag", "skeleton"}, default="cpdag"
-        Compare the equivalence classes, the graphs as they are, or the skeletons. A
-        graph with an undirected edge is taken for a CPDAG and not converted.
+    kind : {"dag", "cpdag", "skeleton"}, default="dag"
+        Compare the graphs as they are, the equivalence classes, or the skeletons. For
+        "cpdag", a graph with an undirected edge is taken for a CPDAG and not converted.
 
     Returns
     -------
@@ -107,12 +130,11 @@ def structural_hamming_distance(true, estimated, kind="cpdag"):
     >>> chain = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     >>> turned = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     >>> structural_hamming_distance(chain, turned)
-    0
-    >>> structural_hamming_distance(chain, turned, kind="dag")
     2
+    >>> structural_hamming_distance(chain, turned, kind="cpdag")
+    0
     """
-    true, estimated = _check_pair(true, estimated, kind)
-    return _hamming(true, estimated)
+    return _hamming(*_check_pair(true, estimated, kind))
 
 
 def _hamming(true, estimated):
@@ -121,10 +143,10 @@ def _hamming(true, estimated):
 
 
 @validate_params(
-    {"true": ["array-like"], "estimated": ["array-like"], "kind": [_KIND]},
+    {"true": ["array-like"], "estimated": ["array-like"], "kind": [KIND]},
     prefer_skip_nested_validation=True,
 )
-def compare_graphs(true, estimated, kind="skeleton"):
+def compare_graphs(true: ArrayLike, estimated: ArrayLike, kind: Kind = "dag") -> Bunch:
     """Count right and wrong edges of an estimated graph.
 
     Parameters
@@ -134,9 +156,9 @@ def compare_graphs(true, estimated, kind="skeleton"):
         ``true[j, i]`` it is the undirected edge i - j.
     estimated : array-like of shape (n_nodes, n_nodes)
         The estimated DAG or CPDAG.
-    kind : {"skeleton", "dag", "cpdag"}, default="skeleton"
-        Compare the skeletons, the graphs as they are, or the equivalence classes. In
-        the latter two a reversed edge is a false positive and a false negative, and an
+    kind : {"dag", "cpdag", "skeleton"}, default="dag"
+        Compare the graphs as they are, the equivalence classes, or the skeletons. In
+        the first two a reversed edge is a false positive and a false negative, and an
         undirected edge counts in either direction.
 
     Returns
@@ -171,17 +193,17 @@ def compare_graphs(true, estimated, kind="skeleton"):
     >>> from skbidag.metrics import compare_graphs
     >>> true = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     >>> estimated = [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
-    >>> result = compare_graphs(true, estimated)
+    >>> compare_graphs(true, estimated).TP
+    0
+    >>> result = compare_graphs(true, estimated, kind="skeleton")
     >>> result.TP, result.FP, result.FN, result.TPR
     (1, 1, 1, 0.5)
-    >>> compare_graphs(true, estimated, kind="dag").TP
-    0
     """
-    true, estimated = _check_pair(true, estimated, kind)
-    places = _places(len(true), kind)
-    n_true = int((true & places).sum())
-    n_estimated = int((estimated & places).sum())
-    TP = int((true & estimated & places).sum())
+    truth, estimate = _check_pair(true, estimated, kind)
+    places = _places(len(truth), kind)
+    n_true = int((truth & places).sum())
+    n_estimated = int((estimate & places).sum())
+    TP = int((truth & estimate & places).sum())
     FP, FN = n_estimated - TP, n_true - TP
     TPR = _share(TP, n_true, 1.0)
     FDR = _share(FP, n_estimated, 0.0)
@@ -193,7 +215,7 @@ def compare_graphs(true, estimated, kind="skeleton"):
         FPR=_share(FP, int(places.sum()) - n_true, 0.0),
         FPRp=_share(FP, n_true, np.inf if FP else 0.0),
         FDR=FDR,
-        SHD=_hamming(true, estimated),
+        SHD=_hamming(truth, estimate),
         precision=1 - FDR,
         recall=TPR,
         F1=_share(2 * TP, n_true + n_estimated, 1.0),
@@ -206,8 +228,9 @@ def _cumulative_counts(true, probabilities, kind):
     Returns them with the thresholds, in decreasing order of these, then the number of
     places that have, and that do not have, a true edge.
     """
+    labels = labels_of(true, "true")
     true = _as_kind(true, "true", kind)
-    probabilities = check_probabilities(probabilities)
+    probabilities = check_probabilities(probabilities, labels)
     _check_same_shape(true, probabilities, "probabilities")
     if kind == "skeleton":
         probabilities = np.minimum(probabilities + probabilities.T, 1.0)
@@ -224,12 +247,17 @@ def _cumulative_counts(true, probabilities, kind):
     {
         "true": ["array-like"],
         "probabilities": ["array-like"],
-        "kind": [_KIND],
+        "kind": [KIND],
         "normalize": [StrOptions({"negatives", "positives"})],
     },
     prefer_skip_nested_validation=True,
 )
-def edge_roc(true, probabilities, kind="skeleton", normalize="negatives"):
+def edge_roc(
+    true: ArrayLike,
+    probabilities: ArrayLike,
+    kind: Kind = "dag",
+    normalize: Literal["negatives", "positives"] = "negatives",
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Receiver operating characteristic of edge probabilities.
 
     Point k of the curve is the graph of all edges with a probability of at least
@@ -243,7 +271,7 @@ def edge_roc(true, probabilities, kind="skeleton", normalize="negatives"):
     probabilities : array-like of shape (n_nodes, n_nodes)
         ``probabilities[i, j]`` is the probability of the edge i -> j. The diagonal is
         ignored.
-    kind : {"skeleton", "dag", "cpdag"}, default="skeleton"
+    kind : {"dag", "cpdag", "skeleton"}, default="dag"
         What the true graph is turned into. With ``"skeleton"``, `probabilities` are
         those of DAG edges, and the probability that i and j are joined is the sum of
         both directions, at most 1. Of a matrix that is symmetric already, pass the
@@ -270,7 +298,7 @@ def edge_roc(true, probabilities, kind="skeleton", normalize="negatives"):
     >>> from skbidag.metrics import edge_roc
     >>> true = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     >>> probabilities = [[0, 0.5, 0.25], [0.5, 0, 0.25], [0.25, 0, 0]]
-    >>> fpr, tpr, thresholds = edge_roc(true, probabilities)
+    >>> fpr, tpr, thresholds = edge_roc(true, probabilities, kind="skeleton")
     >>> fpr
     array([0., 0., 1., 1.])
     >>> tpr
@@ -293,10 +321,12 @@ def edge_roc(true, probabilities, kind="skeleton", normalize="negatives"):
 
 
 @validate_params(
-    {"true": ["array-like"], "probabilities": ["array-like"], "kind": [_KIND]},
+    {"true": ["array-like"], "probabilities": ["array-like"], "kind": [KIND]},
     prefer_skip_nested_validation=True,
 )
-def edge_average_precision(true, probabilities, kind="skeleton"):
+def edge_average_precision(
+    true: ArrayLike, probabilities: ArrayLike, kind: Kind = "dag"
+) -> float:
     """Average precision of edge probabilities.
 
     The mean, over the true edges, of the precision of the graph that holds all edges
@@ -311,7 +341,7 @@ def edge_average_precision(true, probabilities, kind="skeleton"):
     probabilities : array-like of shape (n_nodes, n_nodes)
         ``probabilities[i, j]`` is the probability of the edge i -> j. The diagonal is
         ignored.
-    kind : {"skeleton", "dag", "cpdag"}, default="skeleton"
+    kind : {"dag", "cpdag", "skeleton"}, default="dag"
         As in :func:`edge_roc`.
 
     Returns
@@ -324,7 +354,7 @@ def edge_average_precision(true, probabilities, kind="skeleton"):
     >>> from skbidag.metrics import edge_average_precision
     >>> true = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     >>> probabilities = [[0, 0.5, 0.25], [0.5, 0, 0.25], [0.25, 0, 0]]
-    >>> round(edge_average_precision(true, probabilities), 4)
+    >>> round(edge_average_precision(true, probabilities, kind="skeleton"), 4)
     0.8333
     """
     TP, FP, _, n_positive, _ = _cumulative_counts(true, probabilities, kind)
@@ -338,11 +368,13 @@ def edge_average_precision(true, probabilities, kind="skeleton"):
     {
         "true": ["array-like"],
         "metric": [StrOptions({"average_precision", *_GAINS, *_LOSSES})],
-        "kind": [_KIND],
+        "kind": [KIND],
     },
     prefer_skip_nested_validation=True,
 )
-def make_graph_scorer(true, metric="shd", kind="cpdag"):
+def make_graph_scorer(
+    true: ArrayLike, metric: Metric = "shd", kind: Kind = "dag"
+) -> "GraphScorer":
     """Make a scorer that compares what an estimator learns with the true graph.
 
     For simulations and benchmarks: with it, scikit-learn's model selection finds the
@@ -352,15 +384,17 @@ def make_graph_scorer(true, metric="shd", kind="cpdag"):
     ----------
     true : array-like of shape (n_nodes, n_nodes)
         The true DAG or CPDAG. ``true[i, j]`` is the edge i -> j, together with
-        ``true[j, i]`` it is the undirected edge i - j.
+        ``true[j, i]`` it is the undirected edge i - j. A labelled frame is put into the
+        order of the columns that the estimator has seen.
     metric : {"shd", "f1", "precision", "recall", "fdr", "average_precision"}, \
             default="shd"
         How graphs are compared, see :func:`structural_hamming_distance`,
         :func:`compare_graphs` and :func:`edge_average_precision`. As with every
         scorer larger is better: "shd" and "fdr" are negated.
-    kind : {"cpdag", "dag", "skeleton"}, default="cpdag"
+    kind : {"dag", "cpdag", "skeleton"}, default="dag"
         What is compared. "average_precision" looks at the edge probabilities of this
-        kind, the others at the best DAG (``adjacency_``) or its equivalence class.
+        kind, the others at the best DAG (``adjacency_``) or, if `kind` is "cpdag" or
+        "skeleton", at its equivalence class.
 
     Returns
     -------
@@ -379,37 +413,47 @@ def make_graph_scorer(true, metric="shd", kind="cpdag"):
     >>> search = GridSearchCV(
     ...     IterativeSearchStructure(BGe(), n_draws=0, random_state=0),
     ...     {"score__edge_penalty": [1, 1e50]},
-    ...     scoring=make_graph_scorer(network.adjacency),
+    ...     scoring=make_graph_scorer(network.adjacency, kind="cpdag"),
     ... )
     >>> search.fit(network.data).best_params_
     {'score__edge_penalty': 1}
     """
-    return GraphScorer(_as_kind(true, "true", kind), metric, kind)
+    labels = labels_of(true, "true")
+    return GraphScorer(_as_kind(true, "true", kind), metric, kind, labels)
 
 
 class GraphScorer:
     """What :func:`make_graph_scorer` makes; can be pickled."""
 
-    def __init__(self, true, metric, kind):
+    def __init__(
+        self,
+        true: NDArray[np.bool_],
+        metric: Metric,
+        kind: Kind,
+        labels: Sequence[Hashable] | None = None,
+    ):
         self.true = true
         self.metric = metric
         self.kind = kind
+        self.labels = labels
 
     def __repr__(self):
         return f"make_graph_scorer(true, metric={self.metric!r}, kind={self.kind!r})"
 
-    def __call__(self, estimator, X=None, y=None):
+    def __call__(self, estimator: Any, X: Any = None, y: Any = None) -> float:
         """Score of a fitted estimator; the data are ignored."""
         if hasattr(estimator, "steps"):
             estimator = estimator[-1]
         check_is_fitted(estimator)
+        names = getattr(estimator, "feature_names_in_", None)
+        true = reorder(self.true, self.labels, names, "true")
         if self.metric == "average_precision":
             probabilities = estimator.edge_probabilities(self.kind)
             if self.kind == "skeleton":
                 probabilities = np.triu(probabilities)
-            return edge_average_precision(self.true, probabilities, self.kind)
+            return edge_average_precision(true, probabilities, self.kind)
         estimated = estimator.adjacency_ if self.kind == "dag" else estimator.cpdag_
-        comparison = compare_graphs(self.true, estimated, self.kind)
+        comparison = compare_graphs(true, estimated, self.kind)
         if self.metric in _LOSSES:
             return -float(comparison[_LOSSES[self.metric]])
         return comparison[_GAINS[self.metric]]

@@ -1,4 +1,5 @@
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,15 @@ NODES_AND_EDGES = {
 
 def test_public_names():
     assert datasets.__all__ == sorted(datasets.__all__)
+
+
+def test_source_and_terms_of_every_file_are_said():
+    folder = files("skbidag.datasets") / "data"
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    for name, (n_nodes, _) in NODES_AND_EDGES.items():
+        assert f"| `{name}.json` | {n_nodes} |" in readme
+    for file in folder.iterdir():
+        assert file.name == "README.md" or f"`{file.name}`" in readme
 
 
 @pytest.mark.parametrize("make", [make_gaussian_network, make_discrete_network])

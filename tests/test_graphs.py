@@ -5,15 +5,18 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from skbidag._core import _graphs
 from skbidag.graphs import (
+    align_labels,
     ancestors,
     descendants,
     from_networkx,
     is_cpdag,
     is_dag,
+    labels_of,
     markov_blanket,
     skeleton,
     to_cpdag,
@@ -277,3 +280,78 @@ def test_smallest_graphs():
         assert is_cpdag(A)
         assert to_cpdag(A).shape == (n, n)
         assert topological_order(A).tolist() == list(range(n))
+
+
+# ---------------------------------------------------------------------- labels
+
+CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+
+
+def test_rows_follow_the_columns():
+    names = ["a", "b", "c"]
+    frame = pd.DataFrame(CHAIN, index=names, columns=names)
+    for rows in (["c", "a", "b"], ["b", "a", "c"]):
+        turned = frame.loc[rows]
+        assert topological_order(turned).tolist() == [0, 1, 2]
+        assert ancestors(turned, 2).tolist() == [0, 1]
+        np.testing.assert_array_equal(align_labels(turned, names), CHAIN)
+
+
+def test_frames_that_name_columns_only_or_nothing():
+    names = ["a", "b", "c"]
+    for frame, labels in [
+        (pd.DataFrame(CHAIN), None),
+        (pl.DataFrame(CHAIN), None),
+        (pd.DataFrame(CHAIN, columns=names), names),
+        (pd.DataFrame(CHAIN, index=names), names),
+        (pl.DataFrame(CHAIN, schema=names), names),
+    ]:
+        assert labels_of(frame) == labels
+        np.testing.assert_array_equal(align_labels(frame, names), CHAIN)
+        np.testing.assert_array_equal(skeleton(frame), skeleton(CHAIN))
+    assert labels_of(CHAIN) is None
+    assert labels_of(CHAIN.tolist()) is None
+
+
+@pytest.mark.parametrize("index", [["b", "c", "a"], None])
+def test_align_labels(index):
+    columns = ["b", "c", "a"]
+    order = [1, 2, 0]  # of a b c
+    frame = pd.DataFrame(CHAIN[np.ix_(order, order)], index=index, columns=columns)
+    np.testing.assert_array_equal(align_labels(frame, np.array(["a", "b", "c"])), CHAIN)
+    np.testing.assert_array_equal(align_labels(frame, None), frame.to_numpy())
+
+
+def test_numbers_as_labels_are_indices():
+    frame = pd.DataFrame(CHAIN).iloc[[2, 0, 1], [1, 2, 0]]
+    assert labels_of(frame) is None
+    np.testing.assert_array_equal(align_labels(frame, ["x", "y", "z"]), CHAIN)
+    np.testing.assert_array_equal(to_cpdag(frame), to_cpdag(CHAIN))
+
+
+def test_labels_that_do_not_fit():
+    frame = pd.DataFrame(CHAIN, index=list("abc"), columns=list("abc"))
+    with pytest.raises(ValueError, match="graph has the label 'c', which is not among"):
+        align_labels(frame, ["a", "b", "z"], "graph")
+    with pytest.raises(
+        ValueError, match="graph has no label 'd', unlike the variables"
+    ):
+        align_labels(frame, list("abcd"), "graph")
+    with pytest.raises(ValueError, match=r"A has the label 'z', .* among the columns"):
+        is_dag(frame.rename(index={"a": "z"}))
+    with pytest.raises(ValueError, match="A has a label more than once"):
+        is_dag(frame.rename(columns={"a": "b"}))
+    with pytest.raises(ValueError, match="square matrix"):
+        is_dag(frame.drop(columns="a"))
+
+
+def test_to_networkx_takes_labels_for_names():
+    names = ["a", "b", "c"]
+    frame = pd.DataFrame(CHAIN, index=names, columns=names)
+    turned = frame.loc[::-1, ["b", "a", "c"]]
+    assert set(to_networkx(turned).edges) == {("a", "b"), ("b", "c")}
+    graph = to_networkx(turned, names=names)
+    assert list(graph) == names
+    assert set(graph.edges) == {("a", "b"), ("b", "c")}
+    with pytest.raises(ValueError, match="A has the label 'b'"):
+        to_networkx(turned, names=["x", "y", "z"])

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose, assert_array_equal
@@ -502,3 +503,65 @@ def test_expansions(model, network):
         ExpansionDisplay.from_estimator(sampler)
     with pytest.raises(ValueError, match="vectors of the same length"):
         ExpansionDisplay([1.0, 2.0], [3]).plot()
+
+
+# ---------------------------------------------------------------------- labels
+
+
+@pytest.fixture
+def turned(network):
+    """The true graph as a frame, its labels in another order than the columns."""
+    names = [f"x{i}" for i in range(8)]
+    frame = pd.DataFrame(network.adjacency, index=names, columns=names)
+    return frame.iloc[::-1, ::-1]
+
+
+def test_a_labelled_true_graph_is_aligned(model, network, turned):
+    named = IterativeSearchStructure(
+        search_space=np.ones((8, 8)), n_draws=60, n_chains=3, random_state=0
+    ).fit(pd.DataFrame(network.data, columns=turned.columns[::-1]))
+    for graph in ("consensus", "cpdag", "dag"):
+        plain = GraphDisplay.from_estimator(
+            model, graph=graph, true_graph=network.adjacency
+        )
+        aligned = GraphDisplay.from_estimator(named, graph=graph, true_graph=turned)
+        assert aligned.differences_ == plain.differences_
+    map_of = EdgeProbabilityDisplay.from_estimator
+    frames = [
+        display.truth_.get_paths()
+        for display in (
+            map_of(model, true_graph=network.adjacency),
+            map_of(named, true_graph=turned),
+        )
+    ]
+    for one, other in zip(*frames, strict=True):
+        assert_allclose(one.vertices, other.vertices)
+    renamed = turned.rename(columns=str.upper, index=str.upper)
+    for display in (GraphDisplay, EdgeProbabilityDisplay):
+        with pytest.raises(ValueError, match="true_graph has the label 'X7'"):
+            display.from_estimator(named, true_graph=renamed)
+
+
+def test_labels_are_names(network, turned):
+    graph = GraphDisplay.from_graph(turned, true_graph=turned.iloc[::-1, ::-1])
+    assert [text.get_text() for text in graph.nodes_] == list(turned.columns)
+    assert set(graph.differences_.values()) == {"right"}
+    names = list(turned.columns[::-1])
+    graph = GraphDisplay.from_graph(
+        turned, probabilities=0.5 * turned, feature_names=names
+    )
+    assert set(graph.edges_) == {(i, j) for i, j in np.argwhere(network.adjacency)}
+    heat_map = EdgeProbabilityDisplay.from_probabilities(0.5 * turned)
+    labels = [text.get_text() for text in heat_map.ax_.get_yticklabels()]
+    assert labels == list(turned.columns)
+
+
+def test_labelled_runs_are_aligned(network, turned):
+    plain, probabilities = 0.3 * network.adjacency, 0.5 * turned
+    names = turned.columns[::-1]
+    first = pd.DataFrame(plain, index=names, columns=names)
+    expected = concordance([plain, 0.5 * network.adjacency])
+    found = concordance([first, probabilities])
+    assert_allclose(found.rmsd, expected.rmsd)
+    display = ConcordanceDisplay.from_probabilities([first, probabilities])
+    assert_allclose(display.rmsd_, expected.rmsd[0, 1])

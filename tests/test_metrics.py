@@ -1,6 +1,8 @@
+import inspect
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import average_precision_score, roc_curve
@@ -8,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbidag import OrderMCMCStructure
+from skbidag import OrderMCMCStructure, diagnostics, inspection, metrics
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import to_cpdag
 from skbidag.metrics import (
@@ -56,19 +58,19 @@ def test_distance_counts_inserted_deleted_and_flipped():
     assert structural_hamming_distance(COLLIDER, other, kind="dag") == 3
     assert structural_hamming_distance(COLLIDER, other, kind="skeleton") == 2
     # All edges of the other are reversible: its one common edge differs as well.
-    assert structural_hamming_distance(COLLIDER, other) == 4
-    assert structural_hamming_distance(COLLIDER, EMPTY) == 3
+    assert structural_hamming_distance(COLLIDER, other, kind="cpdag") == 4
+    assert structural_hamming_distance(COLLIDER, EMPTY, kind="cpdag") == 3
 
 
 def test_a_cpdag_is_taken_as_it_is():
     rng = np.random.default_rng(0)
     for _ in range(20):
         A, B = random_dag(rng, 8), random_dag(rng, 8)
-        distance = structural_hamming_distance(A, B)
-        assert structural_hamming_distance(to_cpdag(A), B) == distance
-        assert structural_hamming_distance(A, to_cpdag(B)) == distance
+        distance = structural_hamming_distance(A, B, "cpdag")
+        assert structural_hamming_distance(to_cpdag(A), B, "cpdag") == distance
+        assert structural_hamming_distance(A, to_cpdag(B), "cpdag") == distance
         assert structural_hamming_distance(to_cpdag(A), to_cpdag(B)) == distance
-        assert structural_hamming_distance(A, to_cpdag(A)) == 0
+        assert structural_hamming_distance(A, to_cpdag(A), "cpdag") == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -87,7 +89,7 @@ def test_distance_is_a_metric(kind):
 
 def test_comparison_by_hand():
     estimated = graph(4, (2, 0), (2, 3), (0, 1))
-    result = compare_graphs(COLLIDER, estimated)
+    result = compare_graphs(COLLIDER, estimated, kind="skeleton")
     # True pairs 02 12 23, estimated 02 23 01; three pairs have no true edge.
     assert dict(result) == pytest.approx(
         {
@@ -139,7 +141,7 @@ def test_comparison_of_empty_and_full_graphs(kind):
 def test_roc_by_hand():
     true = graph(3, (0, 1), (1, 2))
     p = np.array([[0, 0.6, 0.1], [0.3, 0, 0.2], [0.1, 0.5, 0]])
-    fpr, tpr, thresholds = edge_roc(true, p)
+    fpr, tpr, thresholds = edge_roc(true, p, kind="skeleton")
     np.testing.assert_allclose(thresholds, [np.inf, 0.9, 0.7, 0.2])
     np.testing.assert_allclose(tpr, [0, 0.5, 1, 1])
     np.testing.assert_allclose(fpr, [0, 0, 0, 1])
@@ -147,7 +149,7 @@ def test_roc_by_hand():
     np.testing.assert_allclose(thresholds, [np.inf, 0.6, 0.5, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(tpr, [0, 0.5, 0.5, 0.5, 1, 1])
     np.testing.assert_allclose(fpr, [0, 0, 0.5, 1, 1, 2])
-    assert edge_average_precision(true, p) == 1
+    assert edge_average_precision(true, p, kind="skeleton") == 1
     assert edge_average_precision(true, p, kind="dag") == pytest.approx((1 + 0.5) / 2)
 
 
@@ -264,7 +266,9 @@ def test_scorers(network_and_model, kind):
 def test_scorers_in_model_selection(network_and_model):
     network, _ = network_and_model
     model = OrderMCMCStructure("bge", n_draws=20, n_chains=2, random_state=0)
-    scorer = pickle.loads(pickle.dumps(make_graph_scorer(network.adjacency, "f1")))
+    scorer = pickle.loads(
+        pickle.dumps(make_graph_scorer(network.adjacency, "f1", "cpdag"))
+    )
     scores = cross_val_score(model, network.data, scoring=scorer, cv=2)
     assert scores.shape == (2,)
     assert (scores > 0.3).all()
@@ -279,3 +283,96 @@ def test_scorers_validate():
         make_graph_scorer([[0, 1]])
     with pytest.raises(NotFittedError):
         make_graph_scorer(COLLIDER)(OrderMCMCStructure())
+
+
+# ---------------------------------------------------------------------- kinds
+
+
+def test_one_default_for_every_kind():
+    """What a graph or its probabilities are, not what may be made of them."""
+    methods = [
+        OrderMCMCStructure.edge_probabilities,
+        OrderMCMCStructure.consensus_graph,
+        inspection.ConcordanceDisplay.from_estimator,
+        inspection.EdgeProbabilityDisplay.from_estimator,
+    ]
+    functions = [
+        getattr(module, name)
+        for module in (diagnostics, metrics)
+        for name in module.__all__
+    ]
+    defaults = {
+        function.__qualname__: parameters["kind"].default
+        for function in [*functions, *methods]
+        if "kind" in (parameters := inspect.signature(function).parameters)
+    }
+    assert len(defaults) == 11
+    assert set(defaults.values()) == {"dag"}
+
+
+# --------------------------------------------------------------------- labels
+
+
+@pytest.fixture
+def labelled():
+    """A DAG as a frame, another in another order, and that in the first's order."""
+    rng = np.random.default_rng(3)
+    true, other = random_dag(rng, 5), random_dag(rng, 5)
+    names, order = list("abcde"), [3, 0, 4, 2, 1]
+    frame = pd.DataFrame(true, index=names, columns=names)
+    shuffled = [names[i] for i in order]
+    estimated = pd.DataFrame(
+        other[np.ix_(order, order)], index=shuffled, columns=shuffled
+    )
+    return frame, estimated, true, other
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_are_aligned(labelled, kind):
+    frame, estimated, true, other = labelled
+    assert not np.array_equal(estimated.to_numpy(), other)
+    assert compare_graphs(frame, estimated, kind) == compare_graphs(true, other, kind)
+    assert structural_hamming_distance(
+        frame, estimated, kind
+    ) == structural_hamming_distance(true, other, kind)
+    assert edge_average_precision(
+        frame, 0.5 * estimated, kind
+    ) == edge_average_precision(true, 0.5 * other, kind)
+    for ours, theirs in zip(
+        edge_roc(frame, 0.5 * estimated, kind),
+        edge_roc(true, 0.5 * other, kind),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_labels_that_do_not_match(labelled):
+    frame, estimated, _, _ = labelled
+    renamed = estimated.rename(columns={"c": "z"}, index={"c": "z"})
+    with pytest.raises(ValueError, match="estimated has the label 'z'"):
+        compare_graphs(frame, renamed)
+    fewer = estimated.drop(columns="c", index="c")
+    with pytest.raises(ValueError, match="estimated has no label 'c'"):
+        compare_graphs(frame, fewer)
+    with pytest.raises(ValueError, match="true has the label 'z'"):
+        compare_graphs(estimated.rename(index={"c": "z"}), frame)
+    with pytest.raises(ValueError, match="probabilities has the label 'z'"):
+        edge_roc(frame, renamed)
+    # an array has no labels to go by
+    assert compare_graphs(frame, estimated.to_numpy()).SHD >= 0
+
+
+def test_a_scorer_finds_the_columns(network_and_model):
+    network, _ = network_and_model
+    names = [f"x{i}" for i in range(6)]
+    model = OrderMCMCStructure(n_draws=50, n_chains=2, random_state=0)
+    model.fit(pd.DataFrame(network.data, columns=names))
+    frame = pd.DataFrame(network.adjacency, index=names, columns=names)
+    turned = frame.iloc[::-1, ::-1]
+    for metric in ("shd", "average_precision"):
+        expected = make_graph_scorer(network.adjacency, metric)(model)
+        scorer = pickle.loads(pickle.dumps(make_graph_scorer(turned, metric)))
+        assert scorer(model) == expected
+    renamed = turned.rename(columns=str.upper, index=str.upper)
+    with pytest.raises(ValueError, match="true has the label 'X5'"):
+        make_graph_scorer(renamed)(model)

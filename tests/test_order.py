@@ -1040,7 +1040,7 @@ def test_edge_probabilities_of_every_kind(data):
         graph = model.consensus_graph(0.3, kind)
         assert graph.dtype == bool
         assert_array_equal(graph, model.edge_probabilities(kind) > 0.3)
-    assert_array_equal(model.consensus_graph(), model.edge_probabilities("cpdag") > 0.5)
+    assert_array_equal(model.consensus_graph(), model.adjacency_probabilities_ > 0.5)
     with pytest.raises(ValueError, match="kind must be 'dag', 'cpdag' or 'skeleton'"):
         model.edge_probabilities("pdag")
 

@@ -514,12 +514,10 @@ def test_frames_with_indices_for_labels():
 
 def test_labels_that_are_none_of_the_data():
     frame = labeled(np.zeros((4, 4)), (0, 1, 2, 3)).rename(columns={"a": "x"})
-    with pytest.raises(ValueError, match=r"forbidden_edges names an unknown .*: 'x'"):
+    with pytest.raises(ValueError, match="forbidden_edges has the label 'a'"):
         resolve_edges(frame, 4, NAMES, "forbidden_edges")
-    with pytest.raises(ValueError, match="forbidden_edges names an unknown"):
-        resolve_edges(labeled(np.zeros((4, 4)), range(4)), 4, None, "forbidden_edges")
     twice = labeled(np.zeros((4, 4)), (0, 1, 2, 3)).set_axis(list("aabc"), axis=0)
-    with pytest.raises(ValueError, match="has a label twice"):
+    with pytest.raises(ValueError, match="has a label more than once"):
         resolve_edges(twice, 4, NAMES, "forbidden_edges")
     with pytest.raises(ValueError, match="shape"):
         resolve_edges(twice.iloc[:3], 4, NAMES, "forbidden_edges")
@@ -537,7 +535,7 @@ def test_labeled_parameters_of_an_estimator(parameter):
     model = quick(**{parameter: labeled(value, (2, 0, 3, 1))}).fit(X)
     assert_array_equal(model.log_score_trace_, plain.log_score_trace_)
     assert_array_equal(model.search_space_, plain.search_space_)
-    with pytest.raises(ValueError, match=f"{parameter} names an unknown variable"):
+    with pytest.raises(ValueError, match=f"{parameter} has the label 'x'"):
         quick(**{parameter: labeled(value, range(4)).set_axis(list("abcx"))}).fit(X)
 
 

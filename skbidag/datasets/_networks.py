@@ -1,14 +1,20 @@
 """Discrete Bayesian networks: how they are held, sampled and loaded."""
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 
 from skbidag._sklearn import Interval, StrOptions, validate_params
 from skbidag.graphs import topological_order
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DATA = files("skbidag.datasets") / "data"
 
@@ -75,7 +81,13 @@ class DiscreteNetwork:
     True
     """
 
-    def __init__(self, names, levels, parents, cpts):
+    def __init__(
+        self,
+        names: Sequence[str],
+        levels: Sequence[Sequence[str]],
+        parents: Sequence[Sequence[int]] | Sequence[NDArray[np.intp]],
+        cpts: Sequence[ArrayLike],
+    ):
         self.names = [str(name) for name in names]
         n_nodes = len(self.names)
         if len(set(self.names)) != n_nodes:
@@ -133,7 +145,13 @@ class DiscreteNetwork:
         },
         prefer_skip_nested_validation=True,
     )
-    def sample(self, n_samples, random_state=None, *, as_frame=False):
+    def sample(
+        self,
+        n_samples: int,
+        random_state: int | np.random.RandomState | None = None,
+        *,
+        as_frame: bool = False,
+    ) -> "NDArray[np.int32] | pd.DataFrame":
         """Draw rows from the joint distribution.
 
         Parameters
@@ -188,10 +206,11 @@ def _to_frame(codes, names, levels):
 
 
 @validate_params({"name": [StrOptions(NETWORKS)]}, prefer_skip_nested_validation=True)
-def load_network(name):
+def load_network(name: str) -> DiscreteNetwork:
     """Load a discrete benchmark network.
 
-    The networks come from the Bayesian network repository [1]_.
+    The networks come from the Bayesian network repository [1]_; ``data/README.md``
+    beside this module has the source and the terms of each.
 
     ============ ======= =======
     name           nodes   edges
@@ -245,7 +264,7 @@ def load_network(name):
 
 
 @validate_params({"as_frame": ["boolean"]}, prefer_skip_nested_validation=True)
-def load_asia(*, as_frame=False):
+def load_asia(*, as_frame: bool = False) -> Bunch:
     """Load 500 samples of the asia network.
 
     Eight yes-or-no variables of a fictitious chest clinic [1]_: a visit to Asia,

@@ -1,8 +1,10 @@
 """Data simulated from random Bayesian networks."""
 
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch, check_random_state
 
 from skbidag._sklearn import Interval, StrOptions, validate_params
@@ -35,20 +37,20 @@ def _check_range(limits, name):
     prefer_skip_nested_validation=True,
 )
 def make_gaussian_network(
-    n_samples=100,
-    n_features=10,
+    n_samples: int = 100,
+    n_features: int = 10,
     *,
-    graph="erdos_renyi",
-    expected_parents=2.0,
-    strengths=(0.4, 2.0),
-    signs="positive",
-    noise_scale=1.0,
-    standardize=True,
-    power=0.4,
-    n_islands=2,
-    interconnectivity=0.1,
-    random_state=None,
-):
+    graph: str | ArrayLike = "erdos_renyi",
+    expected_parents: float = 2.0,
+    strengths: tuple[float, float] = (0.4, 2.0),
+    signs: Literal["positive", "random"] = "positive",
+    noise_scale: float = 1.0,
+    standardize: bool = True,
+    power: float = 0.4,
+    n_islands: int = 2,
+    interconnectivity: float = 0.1,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
     """Simulate a linear Gaussian structural equation model on a random DAG.
 
     Every variable is the weighted sum of its parents and of normal noise. The defaults
@@ -174,18 +176,18 @@ def make_gaussian_network(
     prefer_skip_nested_validation=True,
 )
 def make_discrete_network(
-    n_samples=100,
-    n_features=10,
+    n_samples: int = 100,
+    n_features: int = 10,
     *,
-    graph="erdos_renyi",
-    expected_parents=2.0,
-    n_levels=2,
-    concentration=1.0,
-    power=0.4,
-    n_islands=2,
-    interconnectivity=0.1,
-    random_state=None,
-):
+    graph: str | ArrayLike = "erdos_renyi",
+    expected_parents: float = 2.0,
+    n_levels: int | tuple[int, int] = 2,
+    concentration: float = 1.0,
+    power: float = 0.4,
+    n_islands: int = 2,
+    interconnectivity: float = 0.1,
+    random_state: int | np.random.RandomState | None = None,
+) -> Bunch:
     """Simulate categorical variables from a random discrete Bayesian network.
 
     Parameters

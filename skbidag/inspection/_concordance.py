@@ -1,10 +1,18 @@
 """Whether chains agree on the probabilities of edges."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skbidag.diagnostics import chain_edge_probabilities, concordance
-from skbidag.inspection._plotting import chain_colors, import_pyplot
+from skbidag.diagnostics import chain_edge_probabilities, check_runs, concordance
+from skbidag.graphs import Kind
+from skbidag.inspection._plotting import chain_colors, import_pyplot, legend_beside
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class ConcordanceDisplay:
@@ -52,11 +60,13 @@ class ConcordanceDisplay:
     True
     """
 
-    def __init__(self, probabilities, *, labels=None):
+    def __init__(
+        self, probabilities: ArrayLike, *, labels: Sequence[str] | None = None
+    ):
         self.probabilities = probabilities
         self.labels = labels
 
-    def plot(self, ax=None, **point_kw):
+    def plot(self, ax: "Axes | None" = None, **point_kw: Any) -> Self:
         """Draw the points.
 
         Parameters
@@ -72,13 +82,12 @@ class ConcordanceDisplay:
             The display itself.
         """
         plt = import_pyplot(f"{type(self).__name__}.plot")
-        probabilities = np.asarray(self.probabilities, dtype=float)
-        if probabilities.ndim != 3 or len(probabilities) < 2:
-            raise ValueError(
-                "probabilities must have the shape (n_runs, n_nodes, n_nodes) with at "
-                f"least two runs, got {probabilities.shape}."
-            )
+        probabilities = check_runs(self.probabilities)
         n_runs = len(probabilities)
+        if n_runs < 2:
+            raise ValueError(
+                f"probabilities must be of at least two runs, not {n_runs}."
+            )
         labels = self.labels
         if labels is None:
             labels = [f"chain {k + 1}" for k in range(n_runs)]
@@ -87,11 +96,30 @@ class ConcordanceDisplay:
         if ax is None:
             _, ax = plt.subplots(figsize=(6, 4.8), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
+        ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=1)
+        ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+        self._draw_points(probabilities, labels, point_kw)
+        if n_runs == 2:
+            ax.set(
+                xlabel=f"edge probability, {labels[0]}",
+                ylabel=f"edge probability, {labels[1]}",
+                title=f"R² = {self.r2_[0]:.4f}, RMSD = {self.rmsd_[0]:.4f}",
+            )
+        else:
+            ax.set(
+                xlabel="edge probability by the other chains",
+                ylabel="edge probability by the chain",
+                title=f"R² ≥ {self.r2_.min():.4f}, RMSD ≤ {self.rmsd_.max():.4f}",
+            )
+            legend_beside(ax, ncols=1 + (n_runs - 1) // 20)
+        return self
 
+    def _draw_points(self, probabilities, labels, point_kw):
+        """Draw each run against the mean of the others, and keep how they agree."""
+        n_runs = len(probabilities)
         # two runs are compared once
         compared = range(n_runs) if n_runs > 2 else [1]
         off_diagonal = ~np.eye(probabilities.shape[1], dtype=bool)
-        ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=1)
         colors = chain_colors(n_runs)
         self.points_, r2, rmsd = [], [], []
         for k in compared:
@@ -109,35 +137,21 @@ class ConcordanceDisplay:
                 "label": labels[k],
                 **point_kw,
             }
-            self.points_ += ax.plot(
+            self.points_ += self.ax_.plot(
                 others[off_diagonal], probabilities[k][off_diagonal], **look
             )
         self.r2_, self.rmsd_ = np.array(r2), np.array(rmsd)
-        ax.set(
-            xlim=(-0.03, 1.03),
-            ylim=(-0.03, 1.03),
-            aspect="equal",
-            xlabel="edge probability by the other chains",
-            ylabel="edge probability by the chain",
-            title=f"R² ≥ {self.r2_.min():.4f}, RMSD ≤ {self.rmsd_.max():.4f}",
-        )
-        if n_runs == 2:
-            ax.set(
-                xlabel=f"edge probability, {labels[0]}",
-                ylabel=f"edge probability, {labels[1]}",
-                title=f"R² = {self.r2_[0]:.4f}, RMSD = {self.rmsd_[0]:.4f}",
-            )
-        else:
-            ax.legend(
-                loc="upper left",
-                bbox_to_anchor=(1, 1),
-                frameon=False,
-                ncols=1 + (n_runs - 1) // 20,
-            )
-        return self
 
     @classmethod
-    def from_estimator(cls, estimator, *, kind="dag", chains=None, ax=None, **point_kw):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        kind: Kind = "dag",
+        chains: Sequence[int] | None = None,
+        ax: "Axes | None" = None,
+        **point_kw: Any,
+    ) -> Self:
         """Compare the chains of a fitted estimator.
 
         Parameters
@@ -180,7 +194,14 @@ class ConcordanceDisplay:
         )
 
     @classmethod
-    def from_probabilities(cls, probabilities, *, labels=None, ax=None, **point_kw):
+    def from_probabilities(
+        cls,
+        probabilities: ArrayLike,
+        *,
+        labels: Sequence[str] | None = None,
+        ax: "Axes | None" = None,
+        **point_kw: Any,
+    ) -> Self:
         """Compare the edge probabilities of any runs.
 
         Parameters

@@ -1,16 +1,25 @@
 """Edge probabilities as a heat map."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag._data import names_of
-from skbidag.graphs import check_probabilities
+from skbidag.graphs import Kind, check_probabilities
 from skbidag.inspection._plotting import (
     COLORS,
     check_names,
     check_true_graph,
+    choose_names,
     import_pyplot,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 # Points a tick label needs, and what the largest one takes
 LEAST_LABEL, LARGEST_LABEL = 5.0, 10.0
@@ -27,9 +36,11 @@ class EdgeProbabilityDisplay:
         ``probabilities[i, j]`` is the probability of the edge i -> j: parents are
         rows, children columns.
     feature_names : sequence of str, default=None
-        Names of the nodes. By default their numbers.
+        Names of the nodes. By default the labels of `probabilities`, if it is a frame,
+        or the nodes' numbers.
     true_graph : array-like of shape (n_nodes, n_nodes), default=None
-        A graph whose edges are framed.
+        A graph whose edges are framed. Where it or `probabilities` is a labelled
+        frame, its nodes are put into the order of the names.
 
     Attributes
     ----------
@@ -60,12 +71,25 @@ class EdgeProbabilityDisplay:
     (8, 8)
     """
 
-    def __init__(self, probabilities, *, feature_names=None, true_graph=None):
+    def __init__(
+        self,
+        probabilities: ArrayLike,
+        *,
+        feature_names: Sequence[str] | None = None,
+        true_graph: ArrayLike | None = None,
+    ):
         self.probabilities = probabilities
         self.feature_names = feature_names
         self.true_graph = true_graph
 
-    def plot(self, ax=None, *, cmap="Blues", colorbar=True, **im_kw):
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        cmap: "str | Colormap" = "Blues",
+        colorbar: bool = True,
+        **im_kw: Any,
+    ) -> Self:
         """Draw the heat map.
 
         Parameters
@@ -88,10 +112,11 @@ class EdgeProbabilityDisplay:
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
 
-        probabilities = check_probabilities(self.probabilities)
+        names = choose_names(self.feature_names, self.probabilities, "probabilities")
+        probabilities = check_probabilities(self.probabilities, names)
         n = len(probabilities)
-        names = check_names(self.feature_names, n)
-        true_graph = check_true_graph(self.true_graph, n)
+        true_graph = check_true_graph(self.true_graph, n, names)
+        names = check_names(names, n)
         if ax is None:
             side = min(max(4.5, 1.5 + 0.13 * n), 24)
             _, ax = plt.subplots(figsize=(1.15 * side, side), layout="compressed")
@@ -140,9 +165,16 @@ class EdgeProbabilityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, *, kind="dag", true_graph=None, ax=None, cmap="Blues",
-        colorbar=True, **im_kw,
-    ):  # fmt: skip
+        cls,
+        estimator: Any,
+        *,
+        kind: Kind = "dag",
+        true_graph: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+        cmap: "str | Colormap" = "Blues",
+        colorbar: bool = True,
+        **im_kw: Any,
+    ) -> Self:
         """Draw the edge probabilities of a fitted estimator.
 
         Parameters
@@ -180,9 +212,16 @@ class EdgeProbabilityDisplay:
 
     @classmethod
     def from_probabilities(
-        cls, probabilities, *, feature_names=None, true_graph=None, ax=None,
-        cmap="Blues", colorbar=True, **im_kw,
-    ):  # fmt: skip
+        cls,
+        probabilities: ArrayLike,
+        *,
+        feature_names: Sequence[str] | None = None,
+        true_graph: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+        cmap: "str | Colormap" = "Blues",
+        colorbar: bool = True,
+        **im_kw: Any,
+    ) -> Self:
         """Draw any matrix of edge probabilities.
 
         Parameters
@@ -190,7 +229,8 @@ class EdgeProbabilityDisplay:
         probabilities : array-like of shape (n_nodes, n_nodes)
             ``probabilities[i, j]`` is the probability of the edge i -> j.
         feature_names : sequence of str, default=None
-            Names of the nodes. By default their numbers.
+            Names of the nodes. By default the labels of `probabilities`, if it is a
+            frame, or the nodes' numbers.
         true_graph : array-like of shape (n_nodes, n_nodes), default=None
             A graph whose edges are framed.
         ax : matplotlib Axes, default=None

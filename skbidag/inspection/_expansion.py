@@ -1,9 +1,15 @@
 """How the iterative search went."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag.inspection._plotting import COLORS, import_pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class ExpansionDisplay:
@@ -37,11 +43,11 @@ class ExpansionDisplay:
     array([40, 52, 55])
     """
 
-    def __init__(self, log_scores, n_permitted):
+    def __init__(self, log_scores: ArrayLike, n_permitted: ArrayLike):
         self.log_scores = log_scores
         self.n_permitted = n_permitted
 
-    def plot(self, ax=None):
+    def plot(self, ax: "Axes | None" = None) -> Self:
         """Draw the two lines.
 
         Parameters
@@ -67,14 +73,12 @@ class ExpansionDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         self.ax_space_ = right = ax.twinx()
         searches = np.arange(len(log_scores))
-        (self.space_line_,) = right.plot(
-            searches, n_permitted, color=COLORS["vermilion"], marker="s", markersize=5,
-            linestyle="--", drawstyle="steps-post", label="permitted edges",
-        )  # fmt: skip
-        (self.score_line_,) = ax.plot(
-            searches, log_scores, color=COLORS["blue"], marker="o", markersize=5,
-            label="log score",
-        )  # fmt: skip
+        self.space_line_ = right.step(
+            searches, n_permitted, "s--", where="post", label="permitted edges"
+        )[0]
+        self.space_line_.set(color=COLORS["vermilion"], markersize=5)
+        self.score_line_ = ax.plot(searches, log_scores, "o-", label="log score")[0]
+        self.score_line_.set(color=COLORS["blue"], markersize=5)
         # the score in front of the space
         ax.set_zorder(right.get_zorder() + 1)
         ax.patch.set_visible(False)
@@ -82,13 +86,13 @@ class ExpansionDisplay:
         ax.set_ylabel("log score of the best DAG", color=COLORS["blue"])
         right.set_ylabel("permitted edges", color=COLORS["vermilion"])
         right.set_ylim(bottom=0)
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params("x", integer=True)
         ax.ticklabel_format(axis="y", useOffset=False)
         ax.legend(handles=[self.score_line_, self.space_line_], loc="lower right")
         return self
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None):
+    def from_estimator(cls, estimator: Any, *, ax: "Axes | None" = None) -> Self:
         """Draw how the search of a fitted estimator went.
 
         Parameters

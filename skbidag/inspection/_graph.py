@@ -1,6 +1,10 @@
 """The network itself."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag._data import names_of
@@ -10,8 +14,12 @@ from skbidag.inspection._plotting import (
     COLORS,
     check_names,
     check_true_graph,
+    choose_names,
     import_pyplot,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Lengths are in units of the font size (em).
 NODE_HEIGHT, PADDING = 1.7, 1.0
@@ -45,10 +53,12 @@ class GraphDisplay:
         How probable edges are: an edge's weight is the larger of [i, j] and [j, i]. By
         default 1.
     feature_names : sequence of str, default=None
-        Names of the nodes. By default their numbers.
+        Names of the nodes. By default the labels of `adjacency`, if it is a frame, or
+        the nodes' numbers.
     true_graph : array-like of shape (n_nodes, n_nodes), default=None
         The graph to compare with, taken as it is given: a CPDAG, if `adjacency` is
-        one.
+        one. Of any matrix that is a labelled frame, the nodes are put into the order
+        of the names.
 
     Attributes
     ----------
@@ -84,14 +94,25 @@ class GraphDisplay:
     """
 
     def __init__(
-        self, adjacency, *, probabilities=None, feature_names=None, true_graph=None
+        self,
+        adjacency: ArrayLike,
+        *,
+        probabilities: ArrayLike | None = None,
+        feature_names: Sequence[str] | None = None,
+        true_graph: ArrayLike | None = None,
     ):
         self.adjacency = adjacency
         self.probabilities = probabilities
         self.feature_names = feature_names
         self.true_graph = true_graph
 
-    def plot(self, ax=None, *, node_color="#E8EEF4", legend=True):
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        node_color: Any = "#E8EEF4",
+        legend: bool = True,
+    ) -> Self:
         """Draw the network.
 
         Parameters
@@ -109,18 +130,19 @@ class GraphDisplay:
             The display itself.
         """
         plt = import_pyplot(f"{type(self).__name__}.plot")
-        adjacency = check_adjacency(self.adjacency, "adjacency")
+        names = choose_names(self.feature_names, self.adjacency, "adjacency")
+        adjacency = check_adjacency(self.adjacency, "adjacency", names=names)
         n = len(adjacency)
-        names = check_names(self.feature_names, n)
-        true_graph = check_true_graph(self.true_graph, n)
+        true_graph = check_true_graph(self.true_graph, n, names)
         weights = np.ones((n, n))
         if self.probabilities is not None:
-            weights = check_probabilities(self.probabilities)
+            weights = check_probabilities(self.probabilities, names)
             if len(weights) != n:
                 raise ValueError(
                     f"probabilities must have {n} nodes, got {len(weights)}."
                 )
             weights = np.minimum(np.maximum(weights, weights.T), 1.0)
+        names = check_names(names, n)
 
         drawn = _union(adjacency, true_graph)
         # at least as wide as the arrowheads side by side
@@ -189,10 +211,8 @@ class GraphDisplay:
                     zorder=3,
                 )
             )
-            label = Label(
-                x, y, name, ha="center", va="center_baseline", zorder=4,
-                parse_math=False,
-            )  # fmt: skip
+            look = {"ha": "center", "va": "center_baseline", "parse_math": False}
+            label = Label(x, y, name, zorder=4, **look)
             self.nodes_.append(self.ax_.add_artist(label))
 
     def _draw_legend(self):
@@ -213,9 +233,16 @@ class GraphDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, *, graph="consensus", threshold=0.5, true_graph=None, ax=None,
-        node_color="#E8EEF4", legend=True,
-    ):  # fmt: skip
+        cls,
+        estimator: Any,
+        *,
+        graph: Literal["consensus", "cpdag", "dag"] = "consensus",
+        threshold: float = 0.5,
+        true_graph: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+        node_color: Any = "#E8EEF4",
+        legend: bool = True,
+    ) -> Self:
         """Draw what a fitted estimator has learned.
 
         Parameters
@@ -254,9 +281,7 @@ class GraphDisplay:
             adjacency = estimator.cpdag_
             if graph == "consensus":
                 adjacency = _consensus(estimator, probabilities, threshold)
-            true_graph = check_true_graph(true_graph, len(adjacency))
-            if true_graph is not None and not (true_graph & true_graph.T).any():
-                true_graph = to_cpdag(true_graph)
+            true_graph = _as_cpdag(true_graph, len(adjacency), names_of(estimator))
         else:
             raise ValueError(
                 f"graph must be 'consensus', 'cpdag' or 'dag', got {graph!r}."
@@ -273,9 +298,16 @@ class GraphDisplay:
 
     @classmethod
     def from_graph(
-        cls, adjacency, *, probabilities=None, feature_names=None, true_graph=None,
-        ax=None, node_color="#E8EEF4", legend=True,
-    ):  # fmt: skip
+        cls,
+        adjacency: ArrayLike,
+        *,
+        probabilities: ArrayLike | None = None,
+        feature_names: Sequence[str] | None = None,
+        true_graph: ArrayLike | None = None,
+        ax: "Axes | None" = None,
+        node_color: Any = "#E8EEF4",
+        legend: bool = True,
+    ) -> Self:
         """Draw any directed or partially directed graph.
 
         Parameters
@@ -287,7 +319,8 @@ class GraphDisplay:
             How probable edges are: an edge's weight is the larger of [i, j] and
             [j, i]. By default 1.
         feature_names : sequence of str, default=None
-            Names of the nodes. By default their numbers.
+            Names of the nodes. By default the labels of `adjacency`, if it is a frame,
+            or the nodes' numbers.
         true_graph : array-like of shape (n_nodes, n_nodes), default=None
             The graph to compare with, taken as it is given.
         ax : matplotlib Axes, default=None
@@ -309,6 +342,14 @@ class GraphDisplay:
             true_graph=true_graph,
         )
         return display.plot(ax=ax, node_color=node_color, legend=legend)
+
+
+def _as_cpdag(true_graph, n_nodes, names):
+    """Turn a true DAG into its CPDAG; a CPDAG, or None, stays what it is."""
+    true_graph = check_true_graph(true_graph, n_nodes, names)
+    if true_graph is None or (true_graph & true_graph.T).any():
+        return true_graph
+    return to_cpdag(true_graph)
 
 
 def _consensus(estimator, joined, threshold):
@@ -344,12 +385,11 @@ def _text_widths(names):
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=100)
-    return np.array(
-        [
-            text_to_path.get_text_width_height_descent(name, font, ismath=False)[0]
-            for name in names
-        ]
-    ) / 100  # fmt: skip
+    sizes = [
+        text_to_path.get_text_width_height_descent(name, font, ismath=False)
+        for name in names
+    ]
+    return np.array([width for width, *_ in sizes]) / 100
 
 
 def _new_axes(plt, size, legend):

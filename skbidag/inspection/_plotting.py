@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbidag.graphs import check_adjacency
+from skbidag.graphs import check_adjacency, labels_of
 
 # Okabe & Ito's colors, which color-blind readers can tell apart
 COLORS = {
@@ -37,6 +37,16 @@ def chain_colors(n_chains):
     return list(matplotlib.colormaps["cividis"](np.linspace(0, 0.95, n_chains)))
 
 
+def legend_beside(ax, ncols):
+    """Put the legend to the right of the axes."""
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, ncols=ncols)
+
+
+def choose_names(feature_names, matrix, parameter):
+    """Names that are given, or else the labels of a frame, or None."""
+    return labels_of(matrix, parameter) if feature_names is None else feature_names
+
+
 def check_names(feature_names, n_nodes):
     """Names of the nodes as a list of str; by default their numbers."""
     if feature_names is None:
@@ -50,11 +60,11 @@ def check_names(feature_names, n_nodes):
     return names
 
 
-def check_true_graph(true_graph, n_nodes):
-    """Validate the graph to compare with, or None."""
+def check_true_graph(true_graph, n_nodes, names=None):
+    """Validate the graph to compare with, or None; its labels are to be the names."""
     if true_graph is None:
         return None
-    true_graph = check_adjacency(true_graph, "true_graph")
+    true_graph = check_adjacency(true_graph, "true_graph", names=names)
     if len(true_graph) != n_nodes:
         raise ValueError(
             f"true_graph must have {n_nodes} nodes, got {len(true_graph)}."

@@ -1,10 +1,17 @@
 """How the log score goes along the chains."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag.diagnostics import rhat
-from skbidag.inspection._plotting import chain_colors, import_pyplot
+from skbidag.inspection._plotting import chain_colors, import_pyplot, legend_beside
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 
 class TraceDisplay:
@@ -48,11 +55,11 @@ class TraceDisplay:
     (4, 1.0)
     """
 
-    def __init__(self, log_scores, *, best=None):
+    def __init__(self, log_scores: ArrayLike, *, best: float | None = None):
         self.log_scores = log_scores
         self.best = best
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: "Axes | None" = None, **line_kw: Any) -> Self:
         """Draw the traces.
 
         Parameters
@@ -79,7 +86,7 @@ class TraceDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         self.rhat_ = rhat(log_scores, method="split")
         n_chains, n_draws = log_scores.shape
-        self.lines_ = []
+        self.lines_: list[Line2D] = []
         for k, color in enumerate(chain_colors(n_chains)):
             look = {
                 "color": color,
@@ -98,14 +105,13 @@ class TraceDisplay:
         title = "" if np.isnan(self.rhat_) else f"R-hat {self.rhat_:.3f}"
         ax.set(xlabel="draw", ylabel="log score", title=title)
         ax.ticklabel_format(axis="y", useOffset=False)
-        ax.legend(
-            loc="upper left", bbox_to_anchor=(1, 1), frameon=False,
-            ncols=1 + (n_chains + 1) // 16,
-        )  # fmt: skip
+        legend_beside(ax, ncols=1 + (n_chains + 1) // 16)
         return self
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **line_kw):
+    def from_estimator(
+        cls, estimator: Any, *, ax: "Axes | None" = None, **line_kw: Any
+    ) -> Self:
         """Draw the traces of a fitted estimator.
 
         Parameters

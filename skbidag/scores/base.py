@@ -20,14 +20,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skbidag._data import (
-    align_labels,
     check_continuous,
     check_weights,
     display_name,
     names_of,
 )
 from skbidag._sklearn import _check_feature_names, _check_n_features, _num_samples
-from skbidag.graphs import check_adjacency, is_dag
+from skbidag.graphs import align_labels, check_adjacency, is_dag
 
 
 class BaseScore(ABC, BaseEstimator):
@@ -99,7 +98,7 @@ class BaseScore(ABC, BaseEstimator):
         n = self.n_features_in_
         log_odds = np.full((n, n), -np.log(self.edge_penalty))
         if edge_prior is not None:
-            edge_prior = align_labels(edge_prior, n, names_of(self), "edge_prior")
+            edge_prior = align_labels(edge_prior, names_of(self), "edge_prior")
             log_odds += check_edge_prior(edge_prior, n)
         self.log_prior_odds_ = log_odds
         return self
