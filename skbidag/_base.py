@@ -12,7 +12,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, clone
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -44,6 +43,7 @@ from skbidag._search_space import (
 )
 from skbidag._skeleton import PCSkeleton
 from skbidag._sklearn import (
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -51,6 +51,7 @@ from skbidag._sklearn import (
     _check_n_features,
     _fit_context,
     _num_samples,
+    with_callbacks,
 )
 from skbidag._tables import build_tables
 from skbidag._workspace import Workspace

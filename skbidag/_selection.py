@@ -4,7 +4,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import (
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skbidag._frames import empty_like, with_columns
 from skbidag._search_space import resolve_index
 from skbidag._sklearn import (
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -24,6 +24,7 @@ from skbidag._sklearn import (
     _check_n_features,
     _fit_context,
     _routing_enabled,
+    with_callbacks,
 )
 from skbidag.scores import BGe
 from skbidag.scores._categories import _missing, _plain, is_discrete

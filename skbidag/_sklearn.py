@@ -1,6 +1,10 @@
-"""The only place that imports scikit-learn's private names."""
+"""The only place that imports what scikit-learn may change without notice.
+
+Its private names, and its callbacks, which are experimental.
+"""
 
 from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -16,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 __all__ = [
+    "CallbackSupportMixin",
     "HasMethods",
     "Interval",
     "StrOptions",
@@ -26,4 +31,5 @@ __all__ = [
     "_num_samples",
     "_routing_enabled",
     "validate_params",
+    "with_callbacks",
 ]
