@@ -1,4 +1,3 @@
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -320,12 +319,6 @@ def test_sample_as_frame():
     for i, name in enumerate(frame):
         assert list(frame[name].cat.categories) == network.levels[i]
         np.testing.assert_array_equal(frame[name].cat.codes, rows[:, i])
-
-
-def test_as_frame_without_pandas(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
-        load_asia(as_frame=True)
 
 
 def test_network_errors():
