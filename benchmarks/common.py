@@ -27,9 +27,6 @@ from skbidag._tables import build_tables
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-# The paper's own figures, where they lie beside the checkout.
-PAPER = HERE.parents[1] / "shared" / "paper"
-
 # Graphs of each setting in the paper.
 PAPER_GRAPHS = 100
 
@@ -236,6 +233,21 @@ def effective_edges(dags, low=0.05, high=0.95):
 
 
 # -------------------------------------------------------------------------- paper
+
+
+def read_paper():
+    """The paper's own results.
+
+    Returns
+    -------
+    paper : dict of dict
+        Rows by setting (type, n, N, parents), then by (method, value).
+    """
+    paper = {}
+    for row in read_results("paper_reference"):
+        setting = tuple(row[key] for key in ("type", "n", "N", "parents"))
+        paper.setdefault(setting, {})[row["method"], row["value"]] = row
+    return paper
 
 
 def above_median(sample, median):

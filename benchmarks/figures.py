@@ -165,9 +165,7 @@ def put_table(name, lines):
 def draw_paper():
     """The paper's study: rates by threshold, distances, times."""
     rows = read_results("paper")
-    reference = []
-    if (RESULTS / "paper_reference.csv").exists():
-        reference = read_results("paper_reference")
+    reference = read_results("paper_reference")
     setting = ("type", "n", "N", "parents")
     theirs = groups(reference, *setting)
     settings = groups(rows, *setting)

@@ -169,3 +169,11 @@ def test_guard_looks_beyond_the_machine(benchmark):
     # a machine that is three times as slow, or whose memory is
     assert slowdown(30.0, 3.0, 6.0) == pytest.approx(1.0)
     assert slowdown(30.0, 1.0, 6.0) == pytest.approx(1.0)
+
+
+def test_paper_is_in_the_checkout(benchmark):
+    paper = benchmark("common").read_paper()
+    assert len(paper) == 24
+    for rows in paper.values():
+        assert 0 < rows["MAP", 0.25]["SHDn_median"] < 2
+        assert rows["MCMC", 0.6]["seconds_median"] > rows["PCt", ""]["seconds_median"]
