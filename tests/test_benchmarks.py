@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skbidag.graphs import is_dag
+from helpers import all_dags, read_data, read_exact_posterior
 from skbidag.scores import BDe, BGe
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-DATA = Path(__file__).parent / "data"
 SCRIPTS = sorted(
     path.stem
     for path in BENCHMARKS.glob("*.py")
@@ -86,16 +85,6 @@ def test_table(benchmark, capsys):
     assert len(head) == len(first) == len(second)
 
 
-def all_dags(n):
-    places = [(i, j) for i in range(n) for j in range(n) if i != j]
-    for edges in itertools.product([False, True], repeat=len(places)):
-        adjacency = np.zeros((n, n), dtype=bool)
-        for place, edge in zip(places, edges, strict=True):
-            adjacency[place] = edge
-        if is_dag(adjacency):
-            yield adjacency
-
-
 def n_linear_extensions(adjacency):
     return sum(
         all(not adjacency[b, a] for a, b in itertools.combinations(order, 2))
@@ -108,7 +97,7 @@ def test_exact_probabilities_are_those_of_all_dags(benchmark, prior):
     exact = benchmark("exact")
     X = np.random.default_rng(0).normal(size=(30, 4)).cumsum(axis=1)
     score = BGe().fit(X)
-    dags = list(all_dags(4))
+    dags = all_dags(4)
     assert len(dags) == 543
     log_weights = np.array([score.dag_score(dag) for dag in dags])
     weights = np.exp(log_weights - log_weights.max())
@@ -125,9 +114,8 @@ def test_exact_probabilities_are_those_of_all_dags(benchmark, prior):
 )
 def test_exact_probabilities_are_the_references(benchmark, name, score, prior):
     exact = benchmark("exact")
-    X = np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1)
-    score.fit(X.astype(int) if name == "cancer300" else X)
-    reference = np.loadtxt(DATA / f"{name}_exact_{prior}_posterior.csv", delimiter=",")
+    score.fit(read_data(name, dtype=int if name == "cancer300" else float))
+    reference = read_exact_posterior(name, prior)
     found = exact.edge_probabilities(exact.local_scores(score), prior)
     np.testing.assert_allclose(found, reference, atol=1e-9)
 

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers import python_process
 from skbidag import OrderMCMCStructure, _cli, graphs
 from skbidag._cli import (
     _fit,
@@ -755,24 +755,20 @@ def test_module_and_exit_code():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_control_c(gaussian):
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "skbidag", "learn", gaussian,
-         "--n-iter", "10000000000", "--out", "out"],
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
+    script = f"""
+        import sys
+        from skbidag._cli import main
+        sys.stderr.isatty = lambda: True
+        sys.exit(main(["learn", {gaussian!r}, "--n-iter", "100000000", "--out", "out"]))
+    """
+    with python_process(script) as process:
         assert "60 rows" in process.stderr.readline()
-        time.sleep(1.0)
+        assert any("Sampling" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=20)[1]
-        assert process.returncode == 130
-        assert rest.splitlines()[-1] == (
-            "skbidag: error: interrupted; nothing was written."
-        )
-        assert "Traceback" not in rest
-    finally:
-        process.kill()
-        process.wait()
+        rest = process.stderr.read()
+        assert process.wait() == 130
+    assert rest.endswith("skbidag: error: interrupted; nothing was written.\n")
+    assert "Traceback" not in rest
     assert os.listdir() == ["data.csv"]
 
 

@@ -1,9 +1,8 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from helpers import DATA
 from skbidag import datasets
 from skbidag.datasets import (
     DiscreteNetwork,
@@ -14,7 +13,6 @@ from skbidag.datasets import (
 )
 from skbidag.graphs import is_dag, topological_order
 
-DATA = Path(__file__).parent / "data"
 GRAPHS = ["barabasi_albert", "erdos_renyi", "islands"]
 NODES_AND_EDGES = {
     "cancer": (5, 4),

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
+from helpers import assert_same_draws
 from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,
@@ -40,12 +41,6 @@ def client():
 @pytest.fixture(scope="module")
 def data():
     return make_gaussian_network(150, 10, random_state=1).data
-
-
-def assert_same_draws(model, other):
-    assert_array_equal(model.dag_samples_.packed, other.dag_samples_.packed)
-    assert_array_equal(model.log_score_trace_, other.log_score_trace_)
-    assert_array_equal(model.adjacency_, other.adjacency_)
 
 
 @pytest.fixture

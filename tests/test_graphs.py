@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import helpers
 from skbidag._core import _graphs
 from skbidag.graphs import (
     ancestors,
@@ -48,9 +49,7 @@ def naive_v_structures(A):
 
 
 def random_dag(rng, n, n_parents=2.0):
-    A = np.triu(rng.random((n, n)) < 2 * n_parents / (n - 1), 1)
-    order = rng.permutation(n)
-    return A[np.ix_(order, order)]
+    return helpers.random_dag(rng, n, 2 * n_parents / (n - 1))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import csv
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from helpers import DATA, QUICK, graph, read_data
 from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,
@@ -47,7 +47,6 @@ from skbidag.graphs import is_dag, to_cpdag
 from skbidag.scores import BIC, BDe, BGe
 from skbidag.scores.base import BaseScore
 
-DATA = Path(__file__).parent / "data"
 N_SEEDS = 10
 
 
@@ -67,13 +66,6 @@ def pose(X, score=None, edge_prior=None, **constraints):
     score = score.fit(X, edge_prior=edge_prior)
     resolved = resolve_constraints(X.shape[1], **constraints)
     return Problem(score, np.asarray(X), None, None, resolved)
-
-
-def graph(n, *edges):
-    adjacency = np.zeros((n, n), dtype=bool)
-    for i, j in edges:
-        adjacency[i, j] = True
-    return adjacency
 
 
 def search(X, score=None, **kwargs):
@@ -111,7 +103,7 @@ def reference():
 
 @pytest.mark.parametrize(("name", "best"), reference())
 def test_at_least_the_best_score_of_bidag(name, best):
-    X = np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1)
+    X = read_data(name)
     if name == "gauss12":
         score = BGe(alpha_mu=1.0)
     else:
@@ -788,9 +780,6 @@ def test_select_parents_against_its_twin(kind, seed):
 
 
 # ------------------------------------------------------- under the samplers
-
-
-QUICK = {"n_iter": 4000, "n_draws": 40, "n_chains": 2, "random_state": 0}
 
 
 def test_sampler_searches_by_default():

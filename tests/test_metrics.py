@@ -8,6 +8,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from helpers import graph, random_dag
 from skbidag import OrderMCMCStructure
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import to_cpdag
@@ -22,24 +23,11 @@ from skbidag.metrics import (
 KINDS = ["cpdag", "dag", "skeleton"]
 
 
-def graph(n, *edges):
-    A = np.zeros((n, n), dtype=int)
-    for i, j in edges:
-        A[i, j] = 1
-    return A
-
-
 # 0 -> 2 <- 1, 2 -> 3: every edge is compelled.
 COLLIDER = graph(4, (0, 2), (1, 2), (2, 3))
 # 0 -> 2 -> 1, 2 -> 3: no edge is compelled.
 FORK = graph(4, (0, 2), (2, 1), (2, 3))
 EMPTY = graph(4)
-
-
-def random_dag(rng, n):
-    A = np.triu(rng.random((n, n)) < 0.3, 1)
-    order = rng.permutation(n)
-    return A[np.ix_(order, order)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +51,7 @@ def test_distance_counts_inserted_deleted_and_flipped():
 def test_a_cpdag_is_taken_as_it_is():
     rng = np.random.default_rng(0)
     for _ in range(20):
-        A, B = random_dag(rng, 8), random_dag(rng, 8)
+        A, B = random_dag(rng, 8, 0.3), random_dag(rng, 8, 0.3)
         distance = structural_hamming_distance(A, B)
         assert structural_hamming_distance(to_cpdag(A), B) == distance
         assert structural_hamming_distance(A, to_cpdag(B)) == distance
@@ -75,7 +63,7 @@ def test_a_cpdag_is_taken_as_it_is():
 def test_distance_is_a_metric(kind):
     rng = np.random.default_rng(1)
     for _ in range(20):
-        A, B, C = (random_dag(rng, 7) for _ in range(3))
+        A, B, C = (random_dag(rng, 7, 0.3) for _ in range(3))
         AB = structural_hamming_distance(A, B, kind=kind)
         BC = structural_hamming_distance(B, C, kind=kind)
         AC = structural_hamming_distance(A, C, kind=kind)
@@ -155,7 +143,7 @@ def test_roc_by_hand():
 def test_roc_agrees_with_comparison_and_sklearn(kind):
     rng = np.random.default_rng(2)
     n = 8
-    true = random_dag(rng, n)
+    true = random_dag(rng, n, 0.3)
     p = rng.integers(0, 6, size=(n, n)) / 10  # with ties
     pair = p
     truth = true

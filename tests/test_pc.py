@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from helpers import graph as edges
 from skbidag import _pc
 from skbidag._core._pc import separate_discrete, separate_gaussian
 from skbidag._parallel import run_threads
@@ -258,13 +259,6 @@ def test_run_threads_keeps_the_order(n_items, n_jobs):
 
 
 # Constraints -----------------------------------------------------------------
-
-
-def edges(n_features, *pairs):
-    out = np.zeros((n_features, n_features), dtype=bool)
-    for i, j in pairs:
-        out[i, j] = True
-    return out
 
 
 def to_knowledge(forbidden):

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.utils.estimator_checks import check_param_validation
 
+from helpers import Callback, quick
 from skbidag import (
     IterativeSearchStructure,
     MarkovBlanketSelector,
@@ -28,14 +29,9 @@ from skbidag import (
 )
 from skbidag.scores import BIC, BDe, BGe
 
-QUICK = {"n_iter": 500, "n_draws": 20, "n_chains": 2, "random_state": 0}
 SAMPLERS = [OrderMCMCStructure, PartitionMCMCStructure]
 STRUCTURES = [*SAMPLERS, IterativeSearchStructure]
 NAMES = list("abcd")
-
-
-def quick(structure=OrderMCMCStructure, **params):
-    return structure(**{**QUICK, **params})
 
 
 def gaussian(seed=0, n_rows=120):
@@ -61,7 +57,7 @@ def X():
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_pipeline(X, structure):
     pipeline = Pipeline([("scale", StandardScaler()), ("learn", quick(structure))])
-    pipeline.fit(X * [1, 10, 100, 1000])
+    pipeline.fit(X * [1, 8, 64, 1024])  # powers of two: no rounding
     alone = quick(structure).fit(StandardScaler().fit_transform(X))
     assert_array_equal(
         pipeline["learn"].adjacency_probabilities_, alone.adjacency_probabilities_
@@ -348,7 +344,7 @@ def test_workers_of_a_fit(X, monkeypatch):
 # Progress
 
 
-class StopAfter:
+class StopAfter(Callback):
     """A callback that lets every chain make so many hundredths of its steps."""
 
     def __init__(self, hundredths):
@@ -356,12 +352,6 @@ class StopAfter:
 
     def setup(self, estimator, context):
         self.seen = {}
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
 
     def on_fit_task_end(self, estimator, context):
         if context.task_name != "steps":
@@ -395,7 +385,7 @@ def test_early_stopping(X, structure, n_jobs, monkeypatch):
 def test_stopped_before_the_first_draw(X, monkeypatch):
     monkeypatch.setattr(_chains, "BLOCK_LOOKUPS", 1)
     model = quick(n_iter=2000).set_callbacks(StopAfter(1))
-    with pytest.warns(ConvergenceWarning, match="stopped.*none of 20 draws"):
+    with pytest.warns(ConvergenceWarning, match="stopped.*none of 40 draws"):
         model.fit(X)
     assert len(model.dag_samples_) == 2  # one from where each chain stands
     assert np.isfinite(model.adjacency_probabilities_).all()
