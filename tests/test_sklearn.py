@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 
 import joblib
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.utils.estimator_checks import check_param_validation
 
-from helpers import Callback, quick
+from helpers import Callback, assert_same_draws, quick
 from skbidag import (
     IterativeSearchStructure,
     MarkovBlanketSelector,
@@ -57,18 +56,17 @@ def X():
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_pipeline(X, structure):
     pipeline = Pipeline([("scale", StandardScaler()), ("learn", quick(structure))])
-    pipeline.fit(X * [1, 8, 64, 1024])  # powers of two: no rounding
+    units = [1, 8, 64, 1024]  # powers of two: no rounding
+    pipeline.fit(X * units)
     alone = quick(structure).fit(StandardScaler().fit_transform(X))
     assert_array_equal(
         pipeline["learn"].adjacency_probabilities_, alone.adjacency_probabilities_
     )
     new = gaussian(1, 10)
     scaled = StandardScaler().fit(X).transform(new)
-    assert_allclose(
-        pipeline.score_samples(new * [1, 10, 100, 1000]), alone.score_samples(scaled)
-    )
-    assert np.isclose(pipeline.score(new * [1, 10, 100, 1000]), alone.score(scaled))
-    assert_allclose(pipeline.predict(new * [1, 10, 100, 1000]), alone.predict(scaled))
+    assert_allclose(pipeline.score_samples(new * units), alone.score_samples(scaled))
+    assert np.isclose(pipeline.score(new * units), alone.score(scaled))
+    assert_allclose(pipeline.predict(new * units), alone.predict(scaled))
 
 
 def test_encoded_categories_in_a_pipeline():
@@ -309,21 +307,25 @@ def test_one_worker_inside_a_parallel_search(X, backend):
 
 def test_workers_of_a_fit(X, monkeypatch):
     """Chains run in several threads alone, and in one inside a parallel loop."""
+    one_worker = quick(n_chains=4).fit(X)
     threads = {}
     run_group, lock = _chains.run_group, threading.Lock()
+    meeting, together = threading.Barrier(2), True
 
     def watched(make_chain, tables, *args):
         with lock:  # the tables stay alive, so their number is one fit's
             threads.setdefault(id(tables), (tables, set()))[1].add(
                 threading.get_ident()
             )
-        time.sleep(0.05)  # time for another thread to take the next chains
+        if together:
+            meeting.wait(60.0)  # one thread cannot take the other's chains
         return run_group(make_chain, tables, *args)
 
     monkeypatch.setattr(_chains, "run_group", watched)
-    alone = quick(n_jobs=2, n_chains=4).fit(X)
+    two_workers = quick(n_jobs=2, n_chains=4).fit(X)
     assert [len(used) for _, used in threads.values()] == [2]
     threads.clear()
+    together = False
     with joblib.parallel_config(backend="threading"):
         search = GridSearchCV(
             quick(n_jobs=2, n_chains=4), {"max_parents": [3, 14]}, cv=2, n_jobs=2,
@@ -333,12 +335,11 @@ def test_workers_of_a_fit(X, monkeypatch):
     assert [len(used) for _, used in threads.values()] == [1] * 4
     # a sequential outer loop leaves the workers to the inner one
     threads.clear()
+    together = True
     search.set_params(n_jobs=1).fit(X)
     assert [len(used) for _, used in threads.values()] == [2] * 4
     assert _parallel.n_workers(3) == 3
-    assert_array_equal(
-        alone.dag_samples_.packed, quick(n_chains=4).fit(X).dag_samples_.packed
-    )
+    assert_same_draws(two_workers, one_worker)
 
 
 # Progress
