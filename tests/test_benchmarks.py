@@ -34,6 +34,7 @@ def benchmark(monkeypatch):
             del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_scripts_say_what_they_do():
     # one process for all: importing takes longer than the rest
     code = (
@@ -120,6 +121,7 @@ def test_exact_probabilities_are_the_references(benchmark, name, score, prior):
     np.testing.assert_allclose(found, reference, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_process_of_its_own(benchmark):
     common = benchmark("common")
     outcome = common.in_process(sum, [1, 2, 3], timeout=60)

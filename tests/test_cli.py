@@ -753,6 +753,7 @@ def test_module_and_exit_code():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_control_c(gaussian):
     script = f"""

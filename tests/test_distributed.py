@@ -21,6 +21,8 @@ from skbidag.datasets import make_gaussian_network
 
 distributed = pytest.importorskip("distributed")
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"n_iter": 5000, "n_draws": 40, "n_chains": 5, "random_state": 0}
 
 

@@ -36,6 +36,8 @@ fuzz = settings(
     suppress_health_check=list(HealthCheck),
 )
 
+pytestmark = pytest.mark.slow
+
 TINY = {"n_iter": 20, "n_draws": 4, "n_chains": 2}
 STRUCTURES = [OrderMCMCStructure, PartitionMCMCStructure, IterativeSearchStructure]
 

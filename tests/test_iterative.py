@@ -101,6 +101,7 @@ def reference():
         return [(row["dataset"], row["best_score"]) for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "best"), reference())
 def test_at_least_the_best_score_of_bidag(name, best):
     X = read_data(name)
@@ -145,6 +146,7 @@ def best_score_by_dynamic_programming(score):
     return best[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bge", "bic", "bde", "discrete bic"])
 @pytest.mark.parametrize("n", [5, 6, 7, 8])
 def test_global_optimum_of_small_problems(n, kind):

@@ -213,6 +213,7 @@ def test_reference_posteriors(name, extra_parent):
 SPACES = ["full", "restricted", "extended"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize("kind", SPACES)
 @pytest.mark.parametrize("score", ["bge", "bde"])
@@ -373,6 +374,7 @@ def assert_frequencies(counts, expected):
         assert stats.chi2.sf(statistic, len(counts) - 1) > P_VALUE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moves", ["auto", *MOVES])
 @pytest.mark.parametrize("extended", [False, True])
 @pytest.mark.parametrize(("n", "power"), [(3, 1.0), (4, 1.0), (4, 0.4)])
@@ -503,6 +505,7 @@ def test_rounding_does_not_drift():
 # -------------------------------------------------------- DAGs from one order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "linear", "logs", "required"])
 def test_dags_of_one_order_have_exact_frequencies(kind):
     rng = np.random.default_rng(["plain", "linear", "logs", "required"].index(kind))
@@ -541,6 +544,7 @@ def test_dags_of_one_order_have_exact_frequencies(kind):
         assert_frequencies(counts, np.exp(values - logsumexp(values)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.3, 2.0, 8.0])
 @pytest.mark.parametrize("n_required", [0, 2])
 @pytest.mark.parametrize("extended", [False, True])
@@ -710,6 +714,7 @@ def assert_same_results(model, other):
         assert_array_equal(one, two, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search_space", ["pc", "iterative"])
 def test_result_depends_on_the_seed_alone(data, search_space, monkeypatch):
     model = quick(search_space=search_space).fit(data)
@@ -905,6 +910,7 @@ def test_errors_in_callbacks_end_the_fit_at_once(data, n_jobs, error):
     assert_same_results(quick().fit(data), model)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_control_c(n_jobs):

@@ -367,6 +367,7 @@ def test_transition_matrix(setting, n, move):
     assert_allclose(flow, flow.T, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["bge extended", "bde levels", "bge constraints"])
 def test_changes_are_differences_of_scores(setting):
     tables = tables_of(setting, 6)
@@ -456,6 +457,7 @@ def test_neighbors_of_large_blocks():
     assert_array_equal(chain.partition, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("move", range(4))
 def test_single_steps(move):
     # 20,000 steps from one partition: each frequency within 4.5 standard errors
@@ -536,6 +538,7 @@ def reversal_matrix(tables, dags):
     return matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["bge", "bge extended", "bge constraints"])
 def test_reversal(setting):
     # The twin leaves the posterior alone; the kernel does what the twin does. Of

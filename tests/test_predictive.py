@@ -227,6 +227,7 @@ def with_holes(categorical):
 
 # 1: sum out variable by variable; 5: both ways; 1024: enumerate
 # 0: rows all together; 2 and 32: those with holes one by one
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("max_enumerated", "few_rows"), [(1, 0), (5, 0), (5, 2), (1024, 0), (1024, 32)]
 )

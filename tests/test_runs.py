@@ -99,6 +99,7 @@ def clock(monkeypatch, blocks_of_hundred):
 # --------------------------------------------------------------------- max_time
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_max_time_ends_a_long_run(data, estimator, n_jobs):
@@ -115,6 +116,7 @@ def test_max_time_ends_a_long_run(data, estimator, n_jobs):
     assert model.sample(2, random_state=0).shape == (2, 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looks", [250, 251, 252, 280])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -195,6 +197,7 @@ def test_max_time_is_checked(data):
         make(OrderMCMCStructure, max_time=-1).fit(data)
 
 
+@pytest.mark.slow
 def test_max_time_in_other_processes(data):
     """The clock goes along with the chains, and holds for those that wait as well."""
     model = make(
@@ -251,6 +254,7 @@ def test_draws_at_a_number_of_steps():
 # ----------------------------------------------------------------------- Ctrl-C
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("estimator", ["OrderMCMCStructure", "PartitionMCMCStructure"])
