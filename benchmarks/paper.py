@@ -125,9 +125,9 @@ def make_graph(setting, n, graph, args):
 def compare_data(args, n_graphs, paper):
     """Are the data alike? TPR of PC's skeleton on ours, and in the paper."""
     table = Table(
-        type="s", n="d", N="d", parents="d", alpha=".2f", q1=".3f", median=".3f",
-        q3=".3f", paper_q1=".3f", paper_median=".3f", paper_q3=".3f", above="+.1f",
-    )  # fmt: skip
+        "type:s n:d N:d parents:d alpha:.2f q1:.3f median:.3f q3:.3f paper_q1:.3f "
+        "paper_median:.3f paper_q3:.3f above:+.1f"
+    )
     for n in args.sizes:
         for setting in SETTINGS:
             kind, parents, factor = setting
@@ -164,10 +164,9 @@ def options_of(setting, n, graph):
 def time_stages(args, n_graphs, paper):
     """Seconds of each stage on one core, medians over graphs, beside the paper's."""
     table = Table(
-        type="s", n="d", N="d", parents="d", PC=".3f", search=".2f", tables=".3f",
-        chain=".2f", total=".2f", paper_PC=".2f", paper_total=".0f", speedup=".0f",
-        graphs="d",
-    )  # fmt: skip
+        "type:s n:d N:d parents:d PC:.3f search:.2f tables:.3f chain:.2f total:.2f "
+        "paper_PC:.2f paper_total:.0f speedup:.0f graphs:d"
+    )
     rows = []
     for n, setting in itertools.product(args.sizes, SETTINGS):
         kind, parents, factor = setting
@@ -263,21 +262,23 @@ def summarize(rows, paper):
     for (method, value), group in groups.items():
         columns = {key: [row[key] for row in group] for key in group[0]}
         tpr, shd = columns["TPR"], columns["SHDn"]
-        summary.append({
-            "method": method,
-            "value": value,
-            "reps": len(group),
-            "TPR_q1": float(np.quantile(tpr, 0.25)),
-            "TPR_median": float(np.median(tpr)),
-            "TPR_q3": float(np.quantile(tpr, 0.75)),
-            "FPRp_median": float(np.median(columns["FPRp"])),
-            "SHDn_q1": float(np.quantile(shd, 0.25)),
-            "SHDn_median": float(np.median(shd)),
-            "SHDn_mean": float(np.mean(shd)),
-            "SHDn_q3": float(np.quantile(shd, 0.75)),
-            "seconds_median": float(np.median(columns["seconds"])),
-            "seconds_max": float(np.max(columns["seconds"])),
-        })  # fmt: skip
+        summary.append(
+            {
+                "method": method,
+                "value": value,
+                "reps": len(group),
+                "TPR_q1": float(np.quantile(tpr, 0.25)),
+                "TPR_median": float(np.median(tpr)),
+                "TPR_q3": float(np.quantile(tpr, 0.75)),
+                "FPRp_median": float(np.median(columns["FPRp"])),
+                "SHDn_q1": float(np.quantile(shd, 0.25)),
+                "SHDn_median": float(np.median(shd)),
+                "SHDn_mean": float(np.mean(shd)),
+                "SHDn_q3": float(np.quantile(shd, 0.75)),
+                "seconds_median": float(np.median(columns["seconds"])),
+                "seconds_max": float(np.max(columns["seconds"])),
+            }
+        )
         theirs = paper.get((method, 0.25 if method == "MAP" else value))
         if theirs and len(shd) > 1 and method not in PEERS:
             summary[-1].update(
@@ -302,9 +303,11 @@ def main():
         "--types", nargs="+", default=["ERs", "ER", "BA", "iER"], help="kinds of graph"
     )
     parser.add_argument(
-        "--methods", nargs="+", help="beside MAP",
+        "--methods",
+        nargs="+",
+        help="beside MAP",
         default=["MCMC", "iMCMC", "partition", "PC", "GES"],
-    )  # fmt: skip
+    )
     parser.add_argument("--peer-graphs", type=int, default=1, help="graphs for peers")
     parser.add_argument("--time-limit", type=float, default=60, help="of a peer, s")
     parser.add_argument("--seed", type=int, default=0, help="seed of the graphs")
@@ -313,9 +316,11 @@ def main():
     )
     parser.add_argument("--name", default="paper", help="name of the results")
     parser.add_argument(
-        "--longer", type=float, default=1,
+        "--longer",
+        type=float,
+        default=1,
         help="steps of a chain over its default: are distances those of the posterior?",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--alike", action="store_true", help="compare the data, by PC's skeletons"
     )
@@ -335,10 +340,9 @@ def main():
     if args.times:
         return time_stages(args, n_graphs, published)
     table = Table(
-        type="s", n="d", N="d", parents="d", method="s", median=".3f", mean=".3f",
-        paper_median=".3f", paper_mean=".3f", seconds=".2f", paper_s=".1f",
-        speedup=".0f", verdict=">24",
-    )  # fmt: skip
+        "type:s n:d N:d parents:d method:s median:.3f mean:.3f paper_median:.3f "
+        "paper_mean:.3f seconds:.2f paper_s:.1f speedup:.0f verdict:>24"
+    )
     results, missed = [], 0
     for n in args.sizes:
         for setting in SETTINGS:

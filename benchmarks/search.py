@@ -200,19 +200,26 @@ def run_paired(args):
                 with without("all"):
                     scheme, _ = fit(network.data, score, args.seed, search="mcmc")
                 truth, models = network.adjacency, (whole, scheme)
-                distances.append([
-                    structural_hamming_distance(truth, model.adjacency_) / n
-                    for model in models
-                ])  # fmt: skip
-                false.append([
-                    compare_graphs(truth, model.adjacency_, kind="skeleton").FP / n
-                    for model in models
-                ])  # fmt: skip
+                distances.append(
+                    [
+                        structural_hamming_distance(truth, model.adjacency_) / n
+                        for model in models
+                    ]
+                )
+                false.append(
+                    [
+                        compare_graphs(truth, model.adjacency_, kind="skeleton").FP / n
+                        for model in models
+                    ]
+                )
                 scores.append([model.log_score_ for model in models])
             gain = np.subtract(*np.transpose(scores))
             farther = np.subtract(*np.transpose(distances))
-            columns = [*np.median(distances, 0), *np.mean(distances, 0),
-                       *np.mean(false, 0)]  # fmt: skip
+            columns = [
+                *np.median(distances, 0),
+                *np.mean(distances, 0),
+                *np.mean(false, 0),
+            ]
             print(
                 f"{n:>4}{factor * n:>6}{n_graphs:>10}"
                 + "".join(f"{value:>8.3f}" for value in columns)
@@ -224,9 +231,14 @@ def run_paired(args):
 
 def run_ablation(args):
     ingredients = [
-        "nothing", "forward selection", "reversals", "spouses", "pairs", "widening",
+        "nothing",
+        "forward selection",
+        "reversals",
+        "spouses",
+        "pairs",
+        "widening",
         "all",
-    ]  # fmt: skip
+    ]
     print("without what: graphs below the generating DAG's score, mean log score")
     print("less than with everything, median seconds")
     print(f"{'n':>4}{'N':>6}{'without':>20}{'below':>8}{'less by':>9}{'seconds':>9}")

@@ -76,7 +76,7 @@ def test_results_come_back(benchmark, tmp_path):
 
 
 def test_table(benchmark, capsys):
-    table = benchmark("common").Table(n=".0f", method=">12", seconds=".2f")
+    table = benchmark("common").Table("n:.0f method:>12 seconds:.2f")
     table.add({"n": 20, "method": "order", "seconds": 1.234})
     table.add({"n": 20, "method": "partition", "status": "time limit"})
     head, first, second = capsys.readouterr().out.splitlines()

@@ -77,8 +77,11 @@ def test_chains_on_a_cluster_are_the_same(client, data, estimator, pickled):
 
 def test_tables_reach_each_worker_once_and_leave_it(client, data):
     def received(dask_worker):
-        return [event[0] for event in dask_worker.state.log
-                if event[1] == "receive-from-scatter"]  # fmt: skip
+        return [
+            event[0]
+            for event in dask_worker.state.log
+            if event[1] == "receive-from-scatter"
+        ]
 
     def held(dask_worker):
         return len(dask_worker.data)
@@ -114,9 +117,14 @@ def test_restarts_on_a_cluster_are_the_same(client, data):
 
 def test_max_time_on_a_cluster(client, data):
     model = OrderMCMCStructure(
-        search_space="pc", n_iter=10**9, burn_in=0.0, n_draws=10**5, n_chains=5,
-        max_time=1.0, random_state=0,
-    )  # fmt: skip
+        search_space="pc",
+        n_iter=10**9,
+        burn_in=0.0,
+        n_draws=10**5,
+        n_chains=5,
+        max_time=1.0,
+        random_state=0,
+    )
     began = time.perf_counter()
     with (
         joblib.parallel_config(backend="dask"),

@@ -156,9 +156,17 @@ def test_categorical_data(X):
 
 @pytest.mark.parametrize(
     ("score", "n_variables"),
-    [("bde", 6), (BDe(), 6), (BIC(kind="discrete"), 6), ("bge", 7), (BGe(), 7),
-     (BIC(kind="gaussian"), 7), ("bic", 6), ("auto", 6)],
-)  # fmt: skip
+    [
+        ("bde", 6),
+        (BDe(), 6),
+        (BIC(kind="discrete"), 6),
+        ("bge", 7),
+        (BGe(), 7),
+        (BIC(kind="gaussian"), 7),
+        ("bic", 6),
+        ("auto", 6),
+    ],
+)
 def test_y_is_what_the_score_takes(X, score, n_variables):
     codes = (X > 0).astype(int)
     y = codes[:, 0] + codes[:, 4]
@@ -181,8 +189,10 @@ def test_supervised_pipeline(X):
     ).set_output(transform="pandas")
     both = union.fit_transform(pd.DataFrame(X, columns=NAMES))
     assert both.columns.tolist() == [
-        "blanket__b", "blanket__c", *(f"scaled__{name}" for name in NAMES)
-    ]  # fmt: skip
+        "blanket__b",
+        "blanket__c",
+        *(f"scaled__{name}" for name in NAMES),
+    ]
 
 
 def test_the_structure_may_be_a_pipeline(X):

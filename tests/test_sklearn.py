@@ -248,9 +248,11 @@ def test_weights_are_routed(X):
     with config_context(enable_metadata_routing=True):
         model = quick().set_fit_request(sample_weight=True)
         pipeline = Pipeline(
-            [("scale", StandardScaler().set_fit_request(sample_weight=True)),
-             ("learn", model)]
-        )  # fmt: skip
+            [
+                ("scale", StandardScaler().set_fit_request(sample_weight=True)),
+                ("learn", model),
+            ]
+        )
         pipeline.fit(X, sample_weight=weights)
         assert pipeline["learn"].score_.n_effective_ == 80
         search = GridSearchCV(model, {"max_parents": [1, 3]}, cv=2)
@@ -328,9 +330,12 @@ def test_workers_of_a_fit(X, monkeypatch):
     together = False
     with joblib.parallel_config(backend="threading"):
         search = GridSearchCV(
-            quick(n_jobs=2, n_chains=4), {"max_parents": [3, 14]}, cv=2, n_jobs=2,
+            quick(n_jobs=2, n_chains=4),
+            {"max_parents": [3, 14]},
+            cv=2,
+            n_jobs=2,
             refit=False,
-        )  # fmt: skip
+        )
         search.fit(X)
     assert [len(used) for _, used in threads.values()] == [1] * 4
     # a sequential outer loop leaves the workers to the inner one
