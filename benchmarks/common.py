@@ -27,9 +27,6 @@ from skbidag._tables import build_tables
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-# The paper's own figures, where they lie beside the checkout.
-PAPER = HERE.parents[1] / "shared" / "paper"
-
 # Graphs of each setting in the paper.
 PAPER_GRAPHS = 100
 
@@ -149,8 +146,9 @@ def final_space(score, data, seed=0, **options):
 
 def tables_of(score, permitted, extended=True):
     """Tables with sums, on the permitted edges."""
-    space = make_space(permitted, resolve_constraints(len(permitted)),
-                       extended=extended)  # fmt: skip
+    space = make_space(
+        permitted, resolve_constraints(len(permitted)), extended=extended
+    )
     return build_tables(score, space, sums=True)
 
 
@@ -170,18 +168,22 @@ def order_chain(tables, order, seed=0):
     """A chain over orders, parents to the right, with the default moves."""
     n = len(tables)
     return OrderChain(
-        TableViews(tables), bit_generator((seed,), 0), order,
+        TableViews(tables),
+        bit_generator((seed,), 0),
+        order,
         move_mixture("auto", (6, n, 1)),
-    )  # fmt: skip
+    )
 
 
 def partition_chain(tables, partition, seed=0):
     """A chain over partitions, with the default moves."""
     n = len(tables)
     return PartitionChain(
-        TableViews(tables), bit_generator((seed,), 0), partition,
+        TableViews(tables),
+        bit_generator((seed,), 0),
+        partition,
         move_mixture("auto", default_moves(n)),
-    )  # fmt: skip
+    )
 
 
 def chain_from_dag(kind, tables, adjacency, seed=0):
@@ -238,6 +240,21 @@ def effective_edges(dags, low=0.05, high=0.95):
 # -------------------------------------------------------------------------- paper
 
 
+def read_paper():
+    """The paper's own results.
+
+    Returns
+    -------
+    paper : dict of dict
+        Rows by setting (type, n, N, parents), then by (method, value).
+    """
+    paper = {}
+    for row in read_results("paper_reference"):
+        setting = tuple(row[key] for key in ("type", "n", "N", "parents"))
+        paper.setdefault(setting, {})[row["method"], row["value"]] = row
+    return paper
+
+
 def above_median(sample, median):
     """Standard errors by which a sample's median lies above that of the paper.
 
@@ -281,10 +298,8 @@ def commit():
         ).stdout.strip()
 
     try:
-        changed = git(
-            "status", "--porcelain", "--untracked-files=no", "--", ":/",
-            *(f":(exclude,top){path}" for path in made),
-        )  # fmt: skip
+        code = [":/", *(f":(exclude,top){path}" for path in made)]
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", *code)
         return git("describe", "--always") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
@@ -331,10 +346,8 @@ def write_results(name, rows, directory=RESULTS, packages=(), note=""):
         writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
         writer.writeheader()
         for row in rows:
-            writer.writerow({
-                key: f"{value:.6g}" if isinstance(value, float) else value
-                for key, value in row.items()
-            })  # fmt: skip
+            cells = (f"{v:.6g}" if isinstance(v, float) else v for v in row.values())
+            writer.writerow(dict(zip(row, cells, strict=True)))
     return path
 
 
@@ -396,12 +409,13 @@ class Table:
 
     Parameters
     ----------
-    **columns : str
-        The format of each column's values, as in ``format(value, ".3f")``; ">14" for
+    columns : str
+        Name and format of each column, as in "n:d seconds:.3f"; ">14" is the format of
         text of up to 14 characters.
     """
 
-    def __init__(self, **columns):
+    def __init__(self, columns):
+        columns = dict(column.split(":") for column in columns.split())
         self.formats = columns
         self.widths = {
             name: max(len(name), 8, int(form[1:]) if form.startswith(">") else 0) + 2
@@ -414,8 +428,7 @@ class Table:
         line = ""
         for name, width in self.widths.items():
             value = row.get(name)
-            text = "-" if value is None or value == "" else (
-                format(value, self.formats[name])
-            )  # fmt: skip
+            lacks = value is None or value == ""
+            text = "-" if lacks else format(value, self.formats[name])
             line += f" {text:>{width - 1}}"
         print(line, flush=True)

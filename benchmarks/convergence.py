@@ -76,14 +76,23 @@ def run_setting(n, method, tables, graph, arguments):
         first = int(BURN_IN * last)
         pairs = agreement(np.stack([edge_means(run[first:last], n) for run in runs]))
         low, median, high = np.quantile(pairs, [0.25, 0.5, 0.75], axis=0)
-        rows.append({
-            "n": n, "N": arguments.factor * n, "graph": graph, "method": method,
-            "scaled_steps": float(scale), "steps": last * thin,
-            "R2": float(median[0]), "R2_q1": float(low[0]), "R2_q3": float(high[0]),
-            "RMSD": float(median[1]), "RMSD_q1": float(low[1]),
-            "RMSD_q3": float(high[1]),
-            "seconds": seconds * last / n_draws,
-        })  # fmt: skip
+        rows.append(
+            {
+                "n": n,
+                "N": arguments.factor * n,
+                "graph": graph,
+                "method": method,
+                "scaled_steps": float(scale),
+                "steps": last * thin,
+                "R2": float(median[0]),
+                "R2_q1": float(low[0]),
+                "R2_q3": float(high[0]),
+                "RMSD": float(median[1]),
+                "RMSD_q1": float(low[1]),
+                "RMSD_q3": float(high[1]),
+                "seconds": seconds * last / n_draws,
+            }
+        )
     return rows
 
 
@@ -91,15 +100,23 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 40, 80],
-                        help="numbers of variables")  # fmt: skip
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=[20, 40, 80],
+        help="numbers of variables",
+    )
     parser.add_argument("--graphs", type=int, default=5, help="graphs of each size")
     parser.add_argument("--runs", type=int, default=6, help="runs that are compared")
     parser.add_argument("--factor", type=int, default=10, help="rows are so many n")
     parser.add_argument(
-        "--scales", type=float, nargs="+",
-        default=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100], help="steps, in n² ln n",
-    )  # fmt: skip
+        "--scales",
+        type=float,
+        nargs="+",
+        default=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100],
+        help="steps, in n² ln n",
+    )
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
     note = ""
@@ -109,8 +126,10 @@ def main():
         arguments.scales = [0.1, 0.5, 2, 10]
 
     print("Agreement of edge probabilities of independent runs: median over pairs")
-    table = Table(n=".0f", graph=".0f", method=">9", scaled_steps=".1f", steps=".0f",
-                  R2=".4f", RMSD=".4f", seconds=".2f")  # fmt: skip
+    table = Table(
+        "n:.0f graph:.0f method:>9 scaled_steps:.1f steps:.0f R2:.4f RMSD:.4f "
+        "seconds:.2f"
+    )
     rows = []
     for n in arguments.sizes:
         for graph in range(arguments.graphs):

@@ -42,9 +42,15 @@ from skbidag.metrics import (
 from skbidag.scores import BDe
 
 NETWORKS = [
-    "child", "insurance", "alarm", "hailfinder", "win95pts", "hepar2", "andes",
+    "child",
+    "insurance",
+    "alarm",
+    "hailfinder",
+    "win95pts",
+    "hepar2",
+    "andes",
     "power-law",
-]  # fmt: skip
+]
 THRESHOLDS = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 
 
@@ -171,15 +177,29 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=NETWORKS,
-                        metavar="NAME", help=" ".join(NETWORKS))  # fmt: skip
-    parser.add_argument("--factors", type=int, nargs="+", default=[2, 10],
-                        help="rows are so many n")  # fmt: skip
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS),
-                        metavar="NAME", help=", ".join(METHODS))  # fmt: skip
+    parser.add_argument(
+        "--networks",
+        nargs="+",
+        choices=NETWORKS,
+        default=NETWORKS,
+        metavar="NAME",
+        help=" ".join(NETWORKS),
+    )
+    parser.add_argument(
+        "--factors", type=int, nargs="+", default=[2, 10], help="rows are so many n"
+    )
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        default=list(METHODS),
+        metavar="NAME",
+        help=", ".join(METHODS),
+    )
     parser.add_argument("--repeats", type=int, default=3, help="samples of each")
-    parser.add_argument("--limit", type=float, default=300.0,
-                        help="seconds a method may take")  # fmt: skip
+    parser.add_argument(
+        "--limit", type=float, default=300.0, help="seconds a method may take"
+    )
     parser.add_argument("--no-peers", action="store_true", help="only skbidag")
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
@@ -191,9 +211,9 @@ def main():
     methods = [m for m in arguments.methods if not (arguments.no_peers and m in PEERS)]
 
     table = Table(
-        network=">10", n=".0f", N=".0f", repeat=".0f", method=">13", seconds=".2f",
-        gain=".1f", SHD=".0f", edges=".0f", TPR=".3f", FPRp=".3f", AP=".3f", status="",
-    )  # fmt: skip
+        "network:>10 n:.0f N:.0f repeat:.0f method:>13 seconds:.2f gain:.1f SHD:.0f "
+        "edges:.0f TPR:.3f FPRp:.3f AP:.3f status:"
+    )
     rows, points = [], []
     if len(arguments.methods) < len(METHODS):
         again = ", ".join(arguments.methods)
@@ -210,8 +230,12 @@ def main():
             for repeat in range(arguments.repeats):
                 X, true = make_data(name, factor, repeat)
                 score = BDe().fit(X)
-                setting = {"network": name, "n": len(true), "N": len(X),
-                           "repeat": repeat}  # fmt: skip
+                setting = {
+                    "network": name,
+                    "n": len(true),
+                    "N": len(X),
+                    "repeat": repeat,
+                }
                 for method in methods:
                     row = {**setting, "method": method, "status": "time limit"}
                     if method not in exceeded:
@@ -235,10 +259,12 @@ def main():
                     packages = ("causal-learn", "pgmpy")
                     rows.sort(
                         key=lambda row: (
-                            place(row["network"]), row["N"], row["repeat"],
+                            place(row["network"]),
+                            row["N"],
+                            row["repeat"],
                             place(row["method"]),
                         )
-                    )  # fmt: skip
+                    )
                     write_results("discrete", rows, packages=packages, note=note)
                     write_results("discrete_roc", points, packages=packages, note=note)
 

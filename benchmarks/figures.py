@@ -25,25 +25,32 @@ COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 STYLES = {
     name: (COLORS[k], MARKERS[k])
-    for k, names in enumerate([
-        ("order", "MCMC"), ("partition",), ("search", "MAP", "sumu 1"),
-        ("sparse search", "sumu 4", "iMCMC"), ("GES", "sumu 16"),
-        ("PC", "hill climbing"),
-    ])
+    for k, names in enumerate(
+        [
+            ("order", "MCMC"),
+            ("partition",),
+            ("search", "MAP", "sumu 1"),
+            ("sparse search", "sumu 4", "iMCMC"),
+            ("GES", "sumu 16"),
+            ("PC", "hill climbing"),
+        ]
+    )
     for name in names
-}  # fmt: skip
+}
 
 plt.switch_backend("Agg")
-plt.rcParams.update({
-    "svg.hashsalt": "skbidag",  # the same file for the same results
-    "svg.fonttype": "none",  # text as text: small files
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    "legend.frameon": False,
-})  # fmt: skip
+plt.rcParams.update(
+    {
+        "svg.hashsalt": "skbidag",  # the same file for the same results
+        "svg.fonttype": "none",  # text as text: small files
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "grid.alpha": 0.3,
+        "legend.frameon": False,
+    }
+)
 
 
 # ------------------------------------------------------------------- what is shared
@@ -100,9 +107,12 @@ def legend_below(figure, axes):
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     figure.legend(
-        entries.values(), entries.keys(), loc="upper center",
-        bbox_to_anchor=(0.5, 0.0), ncols=max(1, min(6, len(entries))),
-    )  # fmt: skip
+        entries.values(),
+        entries.keys(),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=max(1, min(6, len(entries))),
+    )
 
 
 def panels(n_panels, n_columns=3, height=2.4):
@@ -110,9 +120,12 @@ def panels(n_panels, n_columns=3, height=2.4):
     n_columns = max(1, min(n_columns, n_panels))
     n_rows = max(1, -(-n_panels // n_columns))
     figure, axes = plt.subplots(
-        n_rows, n_columns, figsize=(2.8 * n_columns, height * n_rows), squeeze=False,
+        n_rows,
+        n_columns,
+        figsize=(2.8 * n_columns, height * n_rows),
+        squeeze=False,
         layout="constrained",
-    )  # fmt: skip
+    )
     for ax in axes.ravel()[n_panels:]:
         ax.set_visible(False)
     return figure, axes.ravel()[:n_panels]
@@ -165,9 +178,7 @@ def put_table(name, lines):
 def draw_paper():
     """The paper's study: rates by threshold, distances, times."""
     rows = read_results("paper")
-    reference = []
-    if (RESULTS / "paper_reference.csv").exists():
-        reference = read_results("paper_reference")
+    reference = read_results("paper_reference")
     setting = ("type", "n", "N", "parents")
     theirs = groups(reference, *setting)
     settings = groups(rows, *setting)
@@ -185,8 +196,16 @@ def draw_paper():
             old = [row for row in theirs.get(key, ()) if row["method"] == method]
             if old:
                 x, y = values(old, "FPRp_median"), values(old, "TPR_median")
-                ax.plot(x, y, color=color, marker=marker, ms=3, mfc="none", ls=":",
-                        label=f"{method}, paper")  # fmt: skip
+                ax.plot(
+                    x,
+                    y,
+                    color=color,
+                    marker=marker,
+                    ms=3,
+                    mfc="none",
+                    ls=":",
+                    label=f"{method}, paper",
+                )
         ax.set(title=title(key), xlim=(-0.02, 1.0), xlabel="FPRp", ylabel="TPR")
         ax.title.set_fontsize(8)
     legend_below(figure, axes)
@@ -200,23 +219,45 @@ def draw_paper():
             old = headline(
                 [row for row in theirs.get(key, ()) if row["method"] == method]
             )
-            table.append([
-                *key, method, ours["value"] if method != "MAP" else "",
-                ours["SHDn_median"], ours["SHDn_mean"],
-                old.get("SHDn_median", ""), old.get("SHDn_mean", ""),
-                ours.get("above_median", ""), ours.get("above_mean", ""),
-                ours["seconds_median"], old.get("seconds_median", ""), ours["reps"],
-            ])  # fmt: skip
+            table.append(
+                [
+                    *key,
+                    method,
+                    ours["value"] if method != "MAP" else "",
+                    ours["SHDn_median"],
+                    ours["SHDn_mean"],
+                    old.get("SHDn_median", ""),
+                    old.get("SHDn_mean", ""),
+                    ours.get("above_median", ""),
+                    ours.get("above_mean", ""),
+                    ours["seconds_median"],
+                    old.get("seconds_median", ""),
+                    ours["reps"],
+                ]
+            )
             times.append((key, method, ours["seconds_median"]))
     write_table(
-        "paper", "paper",
-        {"graph": "", "n": ".0f", "N": ".0f", "parents": "g", "method": "",
-         "threshold": "g", "SHD/n, median": ".3f", "mean": ".3f",
-         "paper's, median": ".3f", "paper's, mean": ".3f", "above, median": "+.1f",
-         "mean ": "+.1f", "seconds": ".3g", "paper's seconds": ".3g",
-         "graphs": ".0f"},
+        "paper",
+        "paper",
+        {
+            "graph": "",
+            "n": ".0f",
+            "N": ".0f",
+            "parents": "g",
+            "method": "",
+            "threshold": "g",
+            "SHD/n, median": ".3f",
+            "mean": ".3f",
+            "paper's, median": ".3f",
+            "paper's, mean": ".3f",
+            "above, median": "+.1f",
+            "mean ": "+.1f",
+            "seconds": ".3g",
+            "paper's seconds": ".3g",
+            "graphs": ".0f",
+        },
         table,
-    )  # fmt: skip
+    )
 
     figure, (ax,) = panels(1, height=0.22 * len(settings) + 1.2)
     figure.set_figwidth(7)
@@ -226,8 +267,9 @@ def draw_paper():
         color, marker = STYLES[row[4]]
         ax.plot(row[6], place, marker, color=color, label=row[4])
         if row[8] != "":
-            ax.plot(row[8], place, marker, color=color, mfc="none",
-                    label=f"{row[4]}, paper")  # fmt: skip
+            ax.plot(
+                row[8], place, marker, color=color, mfc="none", label=f"{row[4]}, paper"
+            )
     ax.set(yticks=-np.arange(len(labels)), yticklabels=labels, xlabel="SHD / n")
     legend_below(figure, ax)
     save(figure, "paper_distances")
@@ -245,19 +287,28 @@ def draw_paper():
 def draw_paper_times():
     """Seconds by stage: a table."""
     columns = {
-        "graph": ("type", ""), "n": ("n", ".0f"), "N": ("N", ".0f"),
-        "parents": ("parents", ".0f"), "PC": ("PC", ".3f"), "search": ("search", ".2f"),
-        "tables": ("tables", ".3f"), "chain": ("chain", ".2f"),
-        "total, s": ("total", ".2f"), "paper's PC": ("paper_PC", ".2f"),
+        "graph": ("type", ""),
+        "n": ("n", ".0f"),
+        "N": ("N", ".0f"),
+        "parents": ("parents", ".0f"),
+        "PC": ("PC", ".3f"),
+        "search": ("search", ".2f"),
+        "tables": ("tables", ".3f"),
+        "chain": ("chain", ".2f"),
+        "total, s": ("total", ".2f"),
+        "paper's PC": ("paper_PC", ".2f"),
         "paper's total, s": ("paper_total", ".0f"),
         "times as fast": ("speedup", ".0f"),
-    }  # fmt: skip
+    }
     write_table(
-        "paper_times", "paper_times",
+        "paper_times",
+        "paper_times",
         {heading: form for heading, (_, form) in columns.items()},
-        [[row.get(name, "") for name, _ in columns.values()]
-         for row in read_results("paper_times")],
-    )  # fmt: skip
+        [
+            [row.get(name, "") for name, _ in columns.values()]
+            for row in read_results("paper_times")
+        ],
+    )
 
 
 def headline(rows):
@@ -279,8 +330,7 @@ def draw_convergence():
             curve(upper, found, "scaled_steps", "R2", method)
             curve(lower, found, "scaled_steps", "RMSD", method)
         upper.set(title=f"n = {n:.0f}", xscale="log", ylim=(0, 1.02), ylabel="R²")
-        lower.set(xscale="log", yscale="log", xlabel="steps / (n² ln n)",
-                  ylabel="RMSD")  # fmt: skip
+        lower.set(xscale="log", yscale="log", xlabel="steps / (n² ln n)", ylabel="RMSD")
     legend_below(figure, axes)
     save(figure, "convergence")
     table = [
@@ -289,11 +339,18 @@ def draw_convergence():
         if key[2] in (1, 10, max(row["scaled_steps"] for row in rows))
     ]
     write_table(
-        "convergence", "convergence",
-        {"n": ".0f", "method": "", "steps / (n² ln n)": "g", "R²": ".4f",
-         "RMSD": ".4f", "seconds": ".2f"},
+        "convergence",
+        "convergence",
+        {
+            "n": ".0f",
+            "method": "",
+            "steps / (n² ln n)": "g",
+            "R²": ".4f",
+            "RMSD": ".4f",
+            "seconds": ".2f",
+        },
         table,
-    )  # fmt: skip
+    )
 
 
 def draw_discrete():
@@ -303,35 +360,59 @@ def draw_discrete():
     for key, group in groups(rows, "network", "n", "N", "method").items():
         if not len(values(group, "seconds")) and group[0]["status"] != "time limit":
             continue  # not installed
-        table.append([
-            *key, *(median(group, name) for name in ("gain", "SHD", "AP", "seconds")),
-        ])  # fmt: skip
+        table.append(
+            [
+                *key,
+                *(median(group, name) for name in ("gain", "SHD", "AP", "seconds")),
+            ]
+        )
         if table[-1][-1] == "":
             table[-1][-1] = "time limit"
     write_table(
-        "discrete", "discrete",
-        {"network": "", "n": ".0f", "N": ".0f", "method": "", "gain": ".1f",
-         "SHD": ".0f", "AP": ".3f", "seconds": ".3g"},
+        "discrete",
+        "discrete",
+        {
+            "network": "",
+            "n": ".0f",
+            "N": ".0f",
+            "method": "",
+            "gain": ".1f",
+            "SHD": ".0f",
+            "AP": ".3f",
+            "seconds": ".3g",
+        },
         table,
-    )  # fmt: skip
+    )
     points = read_results("discrete_roc")
     settings = groups(points, "network", "N")
     figure, axes = panels(len(settings), 4)
     for ax, ((network, N), group) in zip(axes, settings.items(), strict=True):
         for (method,), found in groups(group, "method").items():
             by_threshold = groups(found, "threshold").values()
-            x, y = ([np.median(values(g, name)) for g in by_threshold]
-                    for name in ("FPRp", "TPR"))  # fmt: skip
+            x, y = (
+                [np.median(values(g, name)) for g in by_threshold]
+                for name in ("FPRp", "TPR")
+            )
             color, marker = STYLES[method]
             ax.plot(x, y, color=color, marker=marker, ms=3, label=method)
         for (method,), found in groups(rows, "method").items():
             here = [r for r in found if (r["network"], r["N"]) == (network, N)]
             if method not in ("order", "partition") and len(values(here, "TPR")):
                 color, marker = STYLES[method]
-                ax.plot(median(here, "FPRp"), median(here, "TPR"), marker,
-                        color=color, label=method)  # fmt: skip
-        ax.set(title=f"{network}, N = {N:.0f}", xlim=(-0.02, 1), ylim=(0, 1.02),
-               xlabel="FPRp", ylabel="TPR")  # fmt: skip
+                ax.plot(
+                    median(here, "FPRp"),
+                    median(here, "TPR"),
+                    marker,
+                    color=color,
+                    label=method,
+                )
+        ax.set(
+            title=f"{network}, N = {N:.0f}",
+            xlim=(-0.02, 1),
+            ylim=(0, 1.02),
+            xlabel="FPRp",
+            ylabel="TPR",
+        )
     legend_below(figure, axes)
     save(figure, "discrete")
 
@@ -360,16 +441,31 @@ def draw_scaling():
     for (what, grows), group in groups(rows, "what", "grows").items():
         done = [row for row in group if row["status"] == "ok"]
         last = done[-1] if done else group[0]
-        table.append([
-            what, grows, last["size"], last["seconds"], last["peak_mb"],
-            median(group, "exponent"), group[-1].get("expected", ""),
-        ])  # fmt: skip
+        table.append(
+            [
+                what,
+                grows,
+                last["size"],
+                last["seconds"],
+                last["peak_mb"],
+                median(group, "exponent"),
+                group[-1].get("expected", ""),
+            ]
+        )
     write_table(
-        "scaling", "scaling",
-        {"what": "", "grows": "", "largest": ",.0f", "seconds": ".3g",
-         "peak MB": ".0f", "exponent": ".2f", "expected": ""},
+        "scaling",
+        "scaling",
+        {
+            "what": "",
+            "grows": "",
+            "largest": ",.0f",
+            "seconds": ".3g",
+            "peak MB": ".0f",
+            "exponent": ".2f",
+            "expected": "",
+        },
         table,
-    )  # fmt: skip
+    )
 
 
 def draw_versus_error():
@@ -380,12 +476,26 @@ def draw_versus_error():
     for ax, ((n,), group) in zip(axes, sizes.items(), strict=True):
         for (method,), found in groups(group, "method").items():
             curve(ax, found, "seconds", "rmse", method)
-            curve(ax, found, "seconds", "error_order", "order, own target",
-                  STYLES["order"], ls=":", mfc="none")  # fmt: skip
-        ax.axhline(group[0]["bias"], color="gray", lw=1, ls="--",
-                   label="bias of orders")  # fmt: skip
-        ax.set(title=f"n = {n:.0f}", xscale="log", yscale="log", xlabel="seconds",
-               ylabel="RMSE of edge probabilities")  # fmt: skip
+            curve(
+                ax,
+                found,
+                "seconds",
+                "error_order",
+                "order, own target",
+                STYLES["order"],
+                ls=":",
+                mfc="none",
+            )
+        ax.axhline(
+            group[0]["bias"], color="gray", lw=1, ls="--", label="bias of orders"
+        )
+        ax.set(
+            title=f"n = {n:.0f}",
+            xscale="log",
+            yscale="log",
+            xlabel="seconds",
+            ylabel="RMSE of edge probabilities",
+        )
     legend_below(figure, axes)
     save(figure, "versus")
     table = [
@@ -394,49 +504,72 @@ def draw_versus_error():
         if len(values(group, "rmse"))
     ]
     write_table(
-        "versus_error", "versus_error",
-        {"n": ".0f", "seconds": "g", "method": "", "RMSE": ".5f",
-         "RMSE to own target": ".5f", "draws": ".0f"},
+        "versus_error",
+        "versus_error",
+        {
+            "n": ".0f",
+            "seconds": "g",
+            "method": "",
+            "RMSE": ".5f",
+            "RMSE to own target": ".5f",
+            "draws": ".0f",
+        },
         table,
-    )  # fmt: skip
+    )
 
 
 def draw_versus_mixing():
     """Effective draws per second: a table."""
     rows = [row for row in read_results("versus_mixing") if row["status"] == "ok"]
+    names = ("n", "method", "setup", "ess_score", "ess_edges", "score")
     write_table(
-        "versus_mixing", "versus_mixing",
-        {"n": ".0f", "method": "", "set-up, s": ".2f",
-         "effective draws/s, score": ".1f", "edges": ".1f", "mean log score": ".1f"},
-        [[row[name] for name in ("n", "method", "setup", "ess_score", "ess_edges",
-                                 "score")] for row in rows],
-    )  # fmt: skip
+        "versus_mixing",
+        "versus_mixing",
+        {
+            "n": ".0f",
+            "method": "",
+            "set-up, s": ".2f",
+            "effective draws/s, score": ".1f",
+            "edges": ".1f",
+            "mean log score": ".1f",
+        },
+        [[row[name] for name in names] for row in rows],
+    )
 
 
 def draw_limits():
     """Physical limits: a table."""
     rows = [row for row in read_results("limits") if row["loop"]]
     gauges = {row["loop"]: row["reached_ns"] for row in rows if row["share"] == ""}
+    names = ("loop", "unit", "bytes", "flops", "limit_ns", "reached_ns", "share")
     write_table(
-        "limits", "limits",
-        {"loop": "", "per": "", "bytes": ".3g", "flops": ".3g", "limit, ns": ".3g",
-         "reached, ns": ".3g", "share": ".0%"},
-        [[row[name] for name in ("loop", "unit", "bytes", "flops", "limit_ns",
-                                 "reached_ns", "share")]
-         for row in rows if row["share"] != ""],
-    )  # fmt: skip
-    put_table("rates", [
-        f"One core reaches {1 / gauges['vector']:.0f} Gflop/s in a product of "
-        f"matrices, {1 / gauges['cache']:.0f} GB/s in copies within the cache and "
-        f"{1 / gauges['memory']:.0f} GB/s in memory; a random number takes "
-        f"{gauges['serial']:.1f} ns.",
-    ])  # fmt: skip
+        "limits",
+        "limits",
+        {
+            "loop": "",
+            "per": "",
+            "bytes": ".3g",
+            "flops": ".3g",
+            "limit, ns": ".3g",
+            "reached, ns": ".3g",
+            "share": ".0%",
+        },
+        [[row[name] for name in names] for row in rows if row["share"] != ""],
+    )
+    put_table(
+        "rates",
+        [
+            f"One core reaches {1 / gauges['vector']:.0f} Gflop/s in a product of "
+            f"matrices, {1 / gauges['cache']:.0f} GB/s in copies within the cache and "
+            f"{1 / gauges['memory']:.0f} GB/s in memory; a random number takes "
+            f"{gauges['serial']:.1f} ns.",
+        ],
+    )
 
 
 # Results that each study reads, its function, its tables and its figures
 STUDIES = {
-    "paper": (draw_paper, ["paper"],
-              ["paper_rates", "paper_distances", "paper_times"]),
+    "paper": (draw_paper, ["paper"], ["paper_rates", "paper_distances", "paper_times"]),
     "paper_times": (draw_paper_times, ["paper_times"], []),
     "convergence": (draw_convergence, ["convergence"], ["convergence"]),
     "discrete": (draw_discrete, ["discrete"], ["discrete"]),
@@ -444,7 +577,7 @@ STUDIES = {
     "versus_error": (draw_versus_error, ["versus_error"], ["versus"]),
     "versus_mixing": (draw_versus_mixing, ["versus_mixing"], []),
     "limits": (draw_limits, ["limits", "rates"], []),
-}  # fmt: skip
+}
 
 
 def put_placeholders(name, tables, images):
@@ -462,8 +595,14 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", nargs="+", choices=STUDIES, metavar="STUDY",
-                        default=list(STUDIES), help=", ".join(STUDIES))  # fmt: skip
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=STUDIES,
+        metavar="STUDY",
+        default=list(STUDIES),
+        help=", ".join(STUDIES),
+    )
     for name in parser.parse_args().only:
         draw, tables, images = STUDIES[name]
         if Path(RESULTS / f"{name}.csv").exists():

@@ -76,19 +76,27 @@ def main():
     baseline = json.loads(BASELINE.read_text())
 
     print("Times in nanoseconds; the baseline is of another time or machine")
-    table = Table(loop=">15", now=".3f", baseline=".3f", unit=">14", slower=".2f",
-                  verdict="")  # fmt: skip
+    table = Table("loop:>15 now:.3f baseline:.3f unit:>14 slower:.2f verdict:")
     for name, now in gauges.items():
-        table.add({"loop": name, "now": now, "baseline": baseline["calibrations"][name],
-                   "unit": "calibration"})  # fmt: skip
+        table.add(
+            {
+                "loop": name,
+                "now": now,
+                "baseline": baseline["calibrations"][name],
+                "unit": "calibration",
+            }
+        )
     failed = []
     for name, now in times.items():
         row = {"loop": name, "now": now, "unit": units[name], "verdict": "new"}
         if name in baseline["times"]:
             slower = slowdown(name, times, gauges, baseline)
             ok = slower <= LARGEST_SLOWDOWN
-            row.update(baseline=baseline["times"][name], slower=slower,
-                       verdict="ok" if ok else "SLOWER")  # fmt: skip
+            row.update(
+                baseline=baseline["times"][name],
+                slower=slower,
+                verdict="ok" if ok else "SLOWER",
+            )
             if not ok:
                 failed.append(name)
         table.add(row)

@@ -67,22 +67,28 @@ class Workload:
         n, K = self.n, self.n_candidates
         candidates, outsiders, out = layout(n, K)
         yield Loop(
-            "BGe scores", "entry",
-            lambda: self.score.fill_table(0, candidates, outsiders, 0, out), out.size,
-        )  # fmt: skip
+            "BGe scores",
+            "entry",
+            lambda: self.score.fill_table(0, candidates, outsiders, 0, out),
+            out.size,
+        )
 
         binary = BDe().fit(binary_data(np.random.default_rng(0), 500, n))
         few, others, small = layout(n, 6)
         yield Loop(
-            "BDe scores", "entry",
-            lambda: binary.fill_table(0, few, others, 0, small), small.size,
-        )  # fmt: skip
+            "BDe scores",
+            "entry",
+            lambda: binary.fill_table(0, few, others, 0, small),
+            small.size,
+        )
 
         ratios, log_sums = np.empty_like(out), np.empty(len(out))
         yield Loop(
-            "sums", "entry and pass",
-            lambda: subset_sums(out, 0, ratios, log_sums), out.size * K,
-        )  # fmt: skip
+            "sums",
+            "entry and pass",
+            lambda: subset_sums(out, 0, ratios, log_sums),
+            out.size * K,
+        )
 
         maxima = out.copy()  # a second pass over the maxima takes as long as the first
         yield Loop(
@@ -92,9 +98,11 @@ class Workload:
         for kind, n_steps in (("order", 100_000), ("partition", 20_000)):
             chain = self.chain(kind)
             yield Loop(
-                f"{kind} step", "step",
-                lambda chain=chain, n_steps=n_steps: chain.run(n_steps), n_steps,
-            )  # fmt: skip
+                f"{kind} step",
+                "step",
+                lambda chain=chain, n_steps=n_steps: chain.run(n_steps),
+                n_steps,
+            )
 
         X = make_data(n, 10 * n, 0)
 

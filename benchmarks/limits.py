@@ -48,12 +48,10 @@ def least_work(workload):
             rescored * (LOG + share * n) + LOG,
         ),
         # two rows per lookup, each entry compared and added, two logarithms
-        "partition step": (
-            lookups * 2 * 8 * n, lookups * (2 * 2 * n + 2 * LOG) + LOG
-        ),
+        "partition step": (lookups * 2 * 8 * n, lookups * (2 * 2 * n + 2 * LOG) + LOG),
         # the closed form of a partial correlation and its bound
         "PC test": (3 * 8, 9),
-    }  # fmt: skip
+    }
 
 
 def main():
@@ -78,8 +76,9 @@ def main():
         f"{1 / best['memory']:.0f} GB/s in memory; "
         f"a random number {best['serial']:.1f} ns"
     )
-    table = Table(loop=">15", unit=">14", bytes=".3g", flops=".3g", limit_ns=".3f",
-                  reached_ns=".3f", share=".0%")  # fmt: skip
+    table = Table(
+        "loop:>15 unit:>14 bytes:.3g flops:.3g limit_ns:.3f reached_ns:.3f share:.0%"
+    )
     rows = [
         {"loop": gauge.name, "unit": gauge.unit, "reached_ns": best[gauge.name]}
         for gauge in gauges
@@ -88,11 +87,17 @@ def main():
     for loop in loops:
         n_bytes, n_flops = work[loop.name]
         limit = max(n_bytes * best["cache"], n_flops * 2 * best["vector"])
-        rows.append({
-            "loop": loop.name, "unit": loop.unit, "bytes": float(n_bytes),
-            "flops": float(n_flops), "limit_ns": limit,
-            "reached_ns": best[loop.name], "share": limit / best[loop.name],
-        })  # fmt: skip
+        rows.append(
+            {
+                "loop": loop.name,
+                "unit": loop.unit,
+                "bytes": float(n_bytes),
+                "flops": float(n_flops),
+                "limit_ns": limit,
+                "reached_ns": best[loop.name],
+                "share": limit / best[loop.name],
+            }
+        )
         table.add(rows[-1])
     write_results("limits", rows, note=note)
 

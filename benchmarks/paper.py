@@ -30,19 +30,18 @@ fixed levels depends on nothing else (``--alike``).
 """
 
 import argparse
-import csv
 import itertools
 import sys
 import warnings
 
 import numpy as np
 from common import (
-    PAPER,
     RESULTS,
     Table,
     above_mean,
     above_median,
     in_process,
+    read_paper,
     tables_of,
     timed,
     write_results,
@@ -126,9 +125,9 @@ def make_graph(setting, n, graph, args):
 def compare_data(args, n_graphs, paper):
     """Are the data alike? TPR of PC's skeleton on ours, and in the paper."""
     table = Table(
-        type="s", n="d", N="d", parents="d", alpha=".2f", q1=".3f", median=".3f",
-        q3=".3f", paper_q1=".3f", paper_median=".3f", paper_q3=".3f", above="+.1f",
-    )  # fmt: skip
+        "type:s n:d N:d parents:d alpha:.2f q1:.3f median:.3f q3:.3f paper_q1:.3f "
+        "paper_median:.3f paper_q3:.3f above:+.1f"
+    )
     for n in args.sizes:
         for setting in SETTINGS:
             kind, parents, factor = setting
@@ -145,12 +144,12 @@ def compare_data(args, n_graphs, paper):
                         compare_graphs(network.adjacency, skeleton, "skeleton").TPR
                     )
                 line = {"type": kind, "n": n, "N": factor * n, "parents": parents}
-                theirs = paper.get((*line.values(), "PC", alpha))
+                theirs = paper.get(tuple(line.values()), {}).get(("PC", alpha))
                 line["alpha"] = alpha
                 for k, name in enumerate(("q1", "median", "q3"), 1):
                     line[name] = float(np.quantile(rates, k / 4))
                     if theirs:
-                        line[f"paper_{name}"] = float(theirs[f"TPR_{name}"])
+                        line[f"paper_{name}"] = theirs[f"TPR_{name}"]
                 if theirs:
                     line["above"] = above_median(rates, line["paper_median"])
                 table.add(line)
@@ -162,13 +161,12 @@ def options_of(setting, n, graph):
     return alpha, {"score": BGe(alpha_mu=0.25), "random_state": graph}
 
 
-def time_stages(args, n_graphs, runtimes):
+def time_stages(args, n_graphs, paper):
     """Seconds of each stage on one core, medians over graphs, beside the paper's."""
     table = Table(
-        type="s", n="d", N="d", parents="d", PC=".3f", search=".2f", tables=".3f",
-        chain=".2f", total=".2f", paper_PC=".2f", paper_total=".0f", speedup=".0f",
-        graphs="d",
-    )  # fmt: skip
+        "type:s n:d N:d parents:d PC:.3f search:.2f tables:.3f chain:.2f total:.2f "
+        "paper_PC:.2f paper_total:.0f speedup:.0f graphs:d"
+    )
     rows = []
     for n, setting in itertools.product(args.sizes, SETTINGS):
         kind, parents, factor = setting
@@ -194,13 +192,11 @@ def time_stages(args, n_graphs, runtimes):
         names = ("PC", "search", "tables", "chain", "total")
         row = where | {"graphs": n_graphs[n]}
         row |= dict(zip(names, np.median(stages, axis=0).tolist(), strict=True))
-        if runtimes:
-            paper = {
-                method: float(runtimes[*where.values(), method, 0]["time_median"])
-                for method in ("PCt", "MAP", "MCMC")
-            }
-            row["paper_PC"] = paper["PCt"]
-            row["paper_total"] = paper["MAP"] + paper["MCMC"]
+        theirs = paper.get(tuple(where.values()))
+        if theirs:
+            seconds = {key[0]: line["seconds_median"] for key, line in theirs.items()}
+            row["paper_PC"] = seconds["PCt"]
+            row["paper_total"] = seconds["MAP"] + seconds["MCMC"]
             row["speedup"] = row["paper_total"] / row["total"]
         rows.append(row)
         table.add(row)
@@ -266,56 +262,30 @@ def summarize(rows, paper):
     for (method, value), group in groups.items():
         columns = {key: [row[key] for row in group] for key in group[0]}
         tpr, shd = columns["TPR"], columns["SHDn"]
-        summary.append({
-            "method": method,
-            "value": value,
-            "reps": len(group),
-            "TPR_q1": float(np.quantile(tpr, 0.25)),
-            "TPR_median": float(np.median(tpr)),
-            "TPR_q3": float(np.quantile(tpr, 0.75)),
-            "FPRp_median": float(np.median(columns["FPRp"])),
-            "SHDn_q1": float(np.quantile(shd, 0.25)),
-            "SHDn_median": float(np.median(shd)),
-            "SHDn_mean": float(np.mean(shd)),
-            "SHDn_q3": float(np.quantile(shd, 0.75)),
-            "seconds_median": float(np.median(columns["seconds"])),
-            "seconds_max": float(np.max(columns["seconds"])),
-        })  # fmt: skip
+        summary.append(
+            {
+                "method": method,
+                "value": value,
+                "reps": len(group),
+                "TPR_q1": float(np.quantile(tpr, 0.25)),
+                "TPR_median": float(np.median(tpr)),
+                "TPR_q3": float(np.quantile(tpr, 0.75)),
+                "FPRp_median": float(np.median(columns["FPRp"])),
+                "SHDn_q1": float(np.quantile(shd, 0.25)),
+                "SHDn_median": float(np.median(shd)),
+                "SHDn_mean": float(np.mean(shd)),
+                "SHDn_q3": float(np.quantile(shd, 0.75)),
+                "seconds_median": float(np.median(columns["seconds"])),
+                "seconds_max": float(np.max(columns["seconds"])),
+            }
+        )
         theirs = paper.get((method, 0.25 if method == "MAP" else value))
         if theirs and len(shd) > 1 and method not in PEERS:
             summary[-1].update(
-                above_median=above_median(shd, float(theirs["SHDn_median"])),
-                above_mean=above_mean(shd, float(theirs["SHDn_mean"])),
+                above_median=above_median(shd, theirs["SHDn_median"]),
+                above_mean=above_mean(shd, theirs["SHDn_mean"]),
             )
     return summary
-
-
-def read_paper(name):
-    """The paper's rows, by setting, method and threshold; empty if not there."""
-    path = PAPER / name
-    if not path.exists():
-        return {}
-    with open(path) as file:
-        rows = list(csv.DictReader(file))
-    return {
-        (
-            row["type"], int(row["n"]), int(row["N"]), int(row["parents"]),
-            row["method"], float(row.get("value") or 0),
-        ): row
-        for row in rows
-    }  # fmt: skip
-
-
-def write_reference(accuracies, runtimes):
-    """Keep the paper's figures beside ours, for the pictures."""
-    columns = ("TPR_median", "FPRp_median", "SHDn_median", "SHDn_mean")
-    rows = [
-        dict(zip(("type", "n", "N", "parents", "method", "value"), key, strict=True))
-        | {column: float(row[column]) for column in columns}
-        | {"seconds_median": float(runtimes[*key[:5], 0]["time_median"])}
-        for key, row in accuracies.items()
-    ]
-    write_results("paper_reference", rows)
 
 
 def main():
@@ -333,9 +303,11 @@ def main():
         "--types", nargs="+", default=["ERs", "ER", "BA", "iER"], help="kinds of graph"
     )
     parser.add_argument(
-        "--methods", nargs="+", help="beside MAP",
+        "--methods",
+        nargs="+",
+        help="beside MAP",
         default=["MCMC", "iMCMC", "partition", "PC", "GES"],
-    )  # fmt: skip
+    )
     parser.add_argument("--peer-graphs", type=int, default=1, help="graphs for peers")
     parser.add_argument("--time-limit", type=float, default=60, help="of a peer, s")
     parser.add_argument("--seed", type=int, default=0, help="seed of the graphs")
@@ -344,9 +316,11 @@ def main():
     )
     parser.add_argument("--name", default="paper", help="name of the results")
     parser.add_argument(
-        "--longer", type=float, default=1,
+        "--longer",
+        type=float,
+        default=1,
         help="steps of a chain over its default: are distances those of the posterior?",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--alike", action="store_true", help="compare the data, by PC's skeletons"
     )
@@ -359,20 +333,16 @@ def main():
     if args.graphs:
         n_graphs = dict(zip(args.sizes, itertools.cycle(args.graphs), strict=False))
 
-    accuracies = read_paper("paper_accuracy.csv")
-    runtimes = read_paper("paper_runtime.csv")
+    published = read_paper()
     if args.alike:
-        compare_data(args, n_graphs, accuracies)
+        compare_data(args, n_graphs, published)
         return 0
     if args.times:
-        return time_stages(args, n_graphs, runtimes)
-    if accuracies:
-        write_reference(accuracies, runtimes)
+        return time_stages(args, n_graphs, published)
     table = Table(
-        type="s", n="d", N="d", parents="d", method="s", median=".3f", mean=".3f",
-        paper_median=".3f", paper_mean=".3f", seconds=".2f", paper_s=".1f",
-        speedup=".0f", verdict=">24",
-    )  # fmt: skip
+        "type:s n:d N:d parents:d method:s median:.3f mean:.3f paper_median:.3f "
+        "paper_mean:.3f seconds:.2f paper_s:.1f speedup:.0f verdict:>24"
+    )
     results, missed = [], 0
     for n in args.sizes:
         for setting in SETTINGS:
@@ -384,11 +354,7 @@ def main():
                 delayed(study_graph)(setting, n, graph, args)
                 for graph in range(n_graphs[n])
             )
-            paper = {
-                key[4:]: row
-                for key, row in accuracies.items()
-                if key[:4] == tuple(where.values())
-            }
+            paper = published.get(tuple(where.values()), {})
             summary = summarize([row for each in rows for row in each], paper)
             results += [where | row for row in summary]
             write_results(args.name, results, packages=("causal-learn",))
@@ -404,10 +370,9 @@ def main():
                     "seconds": row["seconds_median"],
                 }
                 if method not in PEERS and theirs:
-                    line["paper_median"] = float(theirs["SHDn_median"])
-                    line["paper_mean"] = float(theirs["SHDn_mean"])
-                    key = (*where.values(), method, 0)
-                    line["paper_s"] = float(runtimes[key]["time_median"])
+                    line["paper_median"] = theirs["SHDn_median"]
+                    line["paper_mean"] = theirs["SHDn_mean"]
+                    line["paper_s"] = theirs["seconds_median"]
                     short = [
                         f"{name} +{row.get(f'above_{name}', 0):.1f}"
                         for name in ("median", "mean")
@@ -417,8 +382,7 @@ def main():
                 if method == "MCMC" and theirs:
                     # search and sampling together
                     line["seconds"] += summary[0]["seconds_median"]
-                    key = (*where.values(), "MAP", 0)
-                    line["paper_s"] += float(runtimes[key]["time_median"])
+                    line["paper_s"] += paper["MAP", 0.25]["seconds_median"]
                     line["speedup"] = line["paper_s"] / line["seconds"]
                     slow = line["speedup"] < speed_up(n)
                     if slow:

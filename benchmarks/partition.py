@@ -52,8 +52,9 @@ def time_moves(n, tables, adjacency, repeats):
     mixtures = dict(zip(MOVES, np.eye(len(MOVES)), strict=True))
     mixtures["default mixture"] = move_mixture("auto", default_moves(n))
     for name, moves in mixtures.items():
-        chain = PartitionChain(TableViews(tables), bit_generator((0,), 0), partition,
-                               moves)  # fmt: skip
+        chain = PartitionChain(
+            TableViews(tables), bit_generator((0,), 0), partition, moves
+        )
         slow = name in ("relocation", "reversal")
         n_steps = 2000 if slow else 50_000
         rate = n_steps / best_of(partial(chain.run, n_steps), repeats)
@@ -121,9 +122,11 @@ def main():
             mixtures = [default_moves(n)]
             if arguments.tuning:
                 mixtures += [
-                    (2 * n, 2 * n, n, 12, 0), (2 * n, 2 * n, n, 12, 12),
-                    (2 * n, 2 * n, 0, 12, 1), (2 * n, 2 * n, n, n, 1),
-                ]  # fmt: skip
+                    (2 * n, 2 * n, n, 12, 0),
+                    (2 * n, 2 * n, n, 12, 12),
+                    (2 * n, 2 * n, 0, 12, 1),
+                    (2 * n, 2 * n, n, n, 1),
+                ]
             compare_mixing(
                 n, tables, search.adjacency_, arguments.draws, arguments.thin, mixtures
             )

@@ -107,9 +107,13 @@ def sampling_seconds(kind, n, n_chains, n_jobs, length=20):
     Sampler = {"order": OrderMCMCStructure, "partition": PartitionMCMCStructure}[kind]
     warnings.simplefilter("ignore")
     model = Sampler(
-        BGe(alpha_mu=0.25), search_space=permitted, n_chains=n_chains, n_jobs=n_jobs,
-        n_iter=max(25_000, math.ceil(length * n**2 * math.log(n))), random_state=0,
-    )  # fmt: skip
+        BGe(alpha_mu=0.25),
+        search_space=permitted,
+        n_chains=n_chains,
+        n_jobs=n_jobs,
+        n_iter=max(25_000, math.ceil(length * n**2 * math.log(n))),
+        random_state=0,
+    )
     return timed(model.fit, network.data)[1]
 
 
@@ -160,31 +164,43 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--limit", type=float, default=900.0,
-                        help="seconds a point may take")  # fmt: skip
-    parser.add_argument("--grows", nargs="+", metavar="WHAT",
-                        help="only the series in n, N, 2^K, K, chains or cores; the "
-                        "others' results stay")  # fmt: skip
+    parser.add_argument(
+        "--limit", type=float, default=900.0, help="seconds a point may take"
+    )
+    parser.add_argument(
+        "--grows",
+        nargs="+",
+        metavar="WHAT",
+        help="only the series in n, N, 2^K, K, chains or cores; the "
+        "others' results stay",
+    )
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
     note = "quick run, to be replaced" if arguments.quick else ""
     rows = []
     if arguments.grows:
         rows, note = earlier_results(
-            "scaling", lambda row: row["grows"] not in arguments.grows,
+            "scaling",
+            lambda row: row["grows"] not in arguments.grows,
             f"the series in {' and '.join(arguments.grows)}",
-        )  # fmt: skip
+        )
 
-    table = Table(what=">18", grows="", size=".0f", seconds=".3g", peak_mb=".0f",
-                  exponent=".2f", status=">10", expected="")  # fmt: skip
+    table = Table(
+        "what:>18 grows: size:.0f seconds:.3g peak_mb:.0f exponent:.2f status:>10 "
+        "expected:"
+    )
     for what, grows, sizes, function, arguments_of, expected in series(arguments.quick):
         if arguments.grows and grows not in arguments.grows:
             continue
         new = []
         for size in sizes:
             outcome = in_process(function, *arguments_of(size), timeout=arguments.limit)
-            row = {"what": what, "grows": grows, "size": size,
-                   "status": outcome["status"]}  # fmt: skip
+            row = {
+                "what": what,
+                "grows": grows,
+                "size": size,
+                "status": outcome["status"],
+            }
             if outcome["status"] == "ok":
                 row.update(seconds=outcome["result"], peak_mb=outcome["peak_mb"])
             new.append(row)

@@ -61,23 +61,32 @@ def time_gaussian(score, n_candidates, repeats, targets=False):
         lambda: score.fill_table(0, candidates, outsiders, 0, out), repeats
     )
     ok = report(
-        "BGe scores", setting, 1e9 * seconds / entries, "ns/entry",
+        "BGe scores",
+        setting,
+        1e9 * seconds / entries,
+        "ns/entry",
         30.0 if targets else None,
-    )  # fmt: skip
+    )
 
     ratios, log_sums = np.empty_like(out), np.empty(len(out))
     seconds = best_of(lambda: subset_sums(out, 0, ratios, log_sums), repeats)
     ok &= report(
-        "sums", setting, 1e9 * seconds / entries / n_candidates, "ns/entry and pass",
+        "sums",
+        setting,
+        1e9 * seconds / entries / n_candidates,
+        "ns/entry and pass",
         10.0 if targets else None,
-    )  # fmt: skip
+    )
 
     alone, sums_alone = np.ascontiguousarray(out[:, :1]), np.empty((len(out), 1))
     seconds = best_of(lambda: subset_sums(alone, 0, sums_alone, log_sums), repeats)
     ok &= report(
-        "sums, no extra parent", setting, 1e9 * seconds / len(out) / n_candidates,
-        "ns/entry and pass", 10.0 if targets else None,
-    )  # fmt: skip
+        "sums, no extra parent",
+        setting,
+        1e9 * seconds / len(out) / n_candidates,
+        "ns/entry and pass",
+        10.0 if targets else None,
+    )
 
     permitted, extra, required = np.zeros((3, n, n), dtype=bool)
     permitted[candidates, 0] = True
@@ -95,8 +104,9 @@ def time_gaussian(score, n_candidates, repeats, targets=False):
 
     maxima = out.copy()  # a second pass over the maxima takes as long as the first
     seconds = best_of(lambda: subset_maxima(maxima), repeats)
-    report("maxima", setting, 1e9 * seconds / entries / n_candidates,
-           "ns/entry and pass")  # fmt: skip
+    report(
+        "maxima", setting, 1e9 * seconds / entries / n_candidates, "ns/entry and pass"
+    )
     return ok
 
 
@@ -113,9 +123,12 @@ def time_discrete(rng, n, n_candidates, n_samples, repeats):
         lambda: score.fill_table(0, candidates, outsiders, 0, out), repeats
     )
     return report(
-        "BDe scores", f"n={n} K={n_candidates} N={n_samples}",
-        1e6 * seconds / out.size, "µs/entry", 2.0,
-    )  # fmt: skip
+        "BDe scores",
+        f"n={n} K={n_candidates} N={n_samples}",
+        1e6 * seconds / out.size,
+        "µs/entry",
+        2.0,
+    )
 
 
 def main():

@@ -75,9 +75,9 @@ class FairBGe(BGe):
     def pair_scores(self, node, parents):
         """Scores of `node` with two more parents, for each pair of variables."""
         log_scores = super().pair_scores(node, parents)
-        return None if log_scores is None else (
-            log_scores + self._log_prior(len(parents) + 2)
-        )  # fmt: skip
+        if log_scores is None:
+            return None
+        return log_scores + self._log_prior(len(parents) + 2)
 
     def _log_prior(self, size):
         """Minus the log number of parent sets of this size."""
@@ -180,9 +180,9 @@ def errors(means, exact):
 def compare_errors(arguments, note):
     print("\nError of edge probabilities against the exact ones, by time")
     table = Table(
-        n=".0f", seconds=".1f", method=">9", repeat=".0f", draws=".0f", rmse=".5f",
-        largest=".4f", error_order=".5f", bias=".5f", took=".1f", status="",
-    )  # fmt: skip
+        "n:.0f seconds:.1f method:>9 repeat:.0f draws:.0f rmse:.5f largest:.4f "
+        "error_order:.5f bias:.5f took:.1f status:"
+    )
     rows = []
     for n in arguments.exact_sizes:
         X = make_gaussian_network(10 * n, n, strengths=(0.1, 1.0), random_state=n).data
@@ -199,8 +199,14 @@ def compare_errors(arguments, note):
             for method in arguments.methods:
                 speed = speeds.get(method)
                 for repeat in range(arguments.repeats):
-                    row = {"n": n, "seconds": float(seconds), "method": method,
-                           "repeat": repeat, "bias": bias, "status": "ok"}  # fmt: skip
+                    row = {
+                        "n": n,
+                        "seconds": float(seconds),
+                        "method": method,
+                        "repeat": repeat,
+                        "bias": bias,
+                        "status": "ok",
+                    }
                     if speed is None:
                         (means, n_draws), took = timed(
                             run_ours, method, X, seconds, repeat
@@ -216,9 +222,15 @@ def compare_errors(arguments, note):
                             table.add(rows[-1])
                             break
                         outcome = in_process(
-                            run_sumu, X, n - 1, sumu_chains(method), steps, 1, repeat,
+                            run_sumu,
+                            X,
+                            n - 1,
+                            sumu_chains(method),
+                            steps,
+                            1,
+                            repeat,
                             timeout=arguments.limit,
-                        )  # fmt: skip
+                        )
                         if outcome["status"] != "ok":
                             rows.append({**row, "status": outcome["status"]})
                             table.add(rows[-1])
@@ -236,9 +248,9 @@ def compare_errors(arguments, note):
 def compare_mixing(arguments, note):
     print("\nEffective draws per second of sampling; set-up: scores, tables, space")
     table = Table(
-        n=".0f", method=">9", setup=".2f", seconds=".1f", draws=".0f",
-        ess_score=".1f", ess_edges=".1f", score=".1f", status="",
-    )  # fmt: skip
+        "n:.0f method:>9 setup:.2f seconds:.1f draws:.0f ess_score:.1f ess_edges:.1f "
+        "score:.1f status:"
+    )
     rows = []
     for n in arguments.sizes:
         X = make_gaussian_network(10 * n, n, random_state=n).data
@@ -267,20 +279,27 @@ def compare_mixing(arguments, note):
                     continue
                 steps = max(10, int(arguments.mixing_seconds / speed[1]))
                 outcome = in_process(
-                    run_sumu, X, n_candidates, sumu_chains(method), steps,
-                    max(1, steps // 10_000), 0,
+                    run_sumu,
+                    X,
+                    n_candidates,
+                    sumu_chains(method),
+                    steps,
+                    max(1, steps // 10_000),
+                    0,
                     timeout=arguments.limit + 4 * arguments.mixing_seconds,
-                )  # fmt: skip
+                )
                 if outcome["status"] != "ok":
                     rows.append({**row, "status": outcome["status"]})
                     table.add(rows[-1])
                     continue
                 packed, _ = outcome["result"]
                 # by our own score, to compare
-                log_scores = np.array([
-                    search.score_.dag_score(np.unpackbits(dag, axis=-1, count=n))
-                    for dag in packed
-                ])  # fmt: skip
+                log_scores = np.array(
+                    [
+                        search.score_.dag_score(np.unpackbits(dag, axis=-1, count=n))
+                        for dag in packed
+                    ]
+                )
                 row["setup"] = speed[0]
                 seconds = (outcome["seconds"] - speed[0]) / (1 + BURN_IN)
             dags = np.unpackbits(packed, axis=-1, count=n)
@@ -300,21 +319,47 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--exact-sizes", type=int, nargs="*", default=[6, 8, 10],
-                        help="variables where the posterior is exact")  # fmt: skip
-    parser.add_argument("--seconds", type=float, nargs="+", default=[1, 3, 10, 30],
-                        help="times to reach an error in")  # fmt: skip
+    parser.add_argument(
+        "--exact-sizes",
+        type=int,
+        nargs="*",
+        default=[6, 8, 10],
+        help="variables where the posterior is exact",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        nargs="+",
+        default=[1, 3, 10, 30],
+        help="times to reach an error in",
+    )
     parser.add_argument("--repeats", type=int, default=5, help="chains of each kind")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 30, 60],
-                        help="variables for effective draws")  # fmt: skip
-    parser.add_argument("--draws", type=int, default=20_000,
-                        help="draws of ours, for effective draws")  # fmt: skip
-    parser.add_argument("--mixing-seconds", type=float, default=120.0,
-                        help="time of sumu, for effective draws")  # fmt: skip
-    parser.add_argument("--sumu-chains", type=int, nargs="+", default=[1, 4, 16],
-                        help="tempered chains of sumu")  # fmt: skip
-    parser.add_argument("--limit", type=float, default=300.0,
-                        help="seconds a run of sumu may take")  # fmt: skip
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=[20, 30, 60],
+        help="variables for effective draws",
+    )
+    parser.add_argument(
+        "--draws", type=int, default=20_000, help="draws of ours, for effective draws"
+    )
+    parser.add_argument(
+        "--mixing-seconds",
+        type=float,
+        default=120.0,
+        help="time of sumu, for effective draws",
+    )
+    parser.add_argument(
+        "--sumu-chains",
+        type=int,
+        nargs="+",
+        default=[1, 4, 16],
+        help="tempered chains of sumu",
+    )
+    parser.add_argument(
+        "--limit", type=float, default=300.0, help="seconds a run of sumu may take"
+    )
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
     note = ""

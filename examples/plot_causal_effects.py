@@ -40,9 +40,11 @@ model = PartitionMCMCStructure(
 effects = causal_effects(model, outcomes=["pressure"], random_state=0)
 lower, upper = effects.interval(0.9)
 for k, name in enumerate(names[:3]):
-    print(f"{name:>9} on pressure: {effects.mean[k, 0]:+.2f}, "
-          f"90 % between {lower[k, 0]:+.2f} and {upper[k, 0]:+.2f}, "
-          f"truly {total[k, 3]:+.2f}")  # fmt: skip
+    print(
+        f"{name:>9} on pressure: {effects.mean[k, 0]:+.2f}, "
+        f"90 % between {lower[k, 0]:+.2f} and {upper[k, 0]:+.2f}, "
+        f"truly {total[k, 3]:+.2f}"
+    )
 
 # %%
 # The slope of a regression on one variable alone is no effect: it counts what common
@@ -74,9 +76,11 @@ on_dysp = names.index("dysp")
 lower, upper = (ends[:, on_dysp] for ends in effects.interval(0.9))
 for k in np.argsort(-effects.mean[:, on_dysp]):
     if k != on_dysp:
-        print(f"do({names[k]:>6} = yes): dyspnoea {effects.mean[k, on_dysp]:+.2f} "
-              f"[{lower[k]:+.2f}, {upper[k]:+.2f}], an effect at all with probability "
-              f"{effects.probability_nonzero[k, on_dysp]:.2f}")  # fmt: skip
+        print(
+            f"do({names[k]:>6} = yes): dyspnoea {effects.mean[k, on_dysp]:+.2f} "
+            f"[{lower[k]:+.2f}, {upper[k]:+.2f}], an effect at all with probability "
+            f"{effects.probability_nonzero[k, on_dysp]:.2f}"
+        )
 
 # %%
 # All pairs. Effects of rare conditions are uncertain, and where the direction of an

@@ -76,8 +76,10 @@ plt.show()
 for n_iter, sampler in runs.items():
     trace = sampler.log_score_trace_
     errors = edge_diagnostics(sampler).mcse
-    print(f"{n_iter:>8} steps: R-hat {rhat(trace):.2f}, ESS {ess(trace):4.0f}, "
-          f"largest error of an edge {errors.max():.3f}")  # fmt: skip
+    print(
+        f"{n_iter:>8} steps: R-hat {rhat(trace):.2f}, ESS {ess(trace):4.0f}, "
+        f"largest error of an edge {errors.max():.3f}"
+    )
 
 # %%
 # Any feature of the DAG has a probability and an error: does a path lead from the

@@ -32,8 +32,10 @@ names = model.feature_names_in_
 adjacent = model.edge_probabilities(kind="skeleton")
 direction = model.edge_probabilities(kind="dag")
 for i, j in np.argwhere(np.triu(adjacent) > 0.5):
-    print(f"{names[i]:>6} - {names[j]:<6} {adjacent[i, j]:.2f}   "
-          f"-> {direction[i, j]:.2f}, <- {direction[j, i]:.2f}")  # fmt: skip
+    print(
+        f"{names[i]:>6} - {names[j]:<6} {adjacent[i, j]:.2f}   "
+        f"-> {direction[i, j]:.2f}, <- {direction[j, i]:.2f}"
+    )
 
 # %%
 # Being adjacent and being directed are different questions. Left: two variables are

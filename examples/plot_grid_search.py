@@ -36,9 +36,13 @@ train, test = network.data[:40], network.data[40:]
 # held-out rows, averaged over the sampled DAGs.
 
 structure = OrderMCMCStructure(
-    score=BGe(), search_space="full", n_iter=2000, n_draws=40, n_chains=2,
+    score=BGe(),
+    search_space="full",
+    n_iter=2000,
+    n_draws=40,
+    n_chains=2,
     random_state=0,
-)  # fmt: skip
+)
 pipeline = Pipeline([("scale", StandardScaler()), ("structure", structure)])
 strengths = np.geomspace(0.03, 3, 5)
 grid = {
@@ -71,13 +75,22 @@ mean = results["mean_test_score"].reshape(shape)
 error = results["std_test_score"].reshape(shape) / np.sqrt(folds.get_n_splits())
 for k, penalty in enumerate(grid["structure__score__edge_penalty"]):
     ax.errorbar(
-        strengths * 1.04**k, mean[:, k], error[:, k], marker="o", capsize=3,
+        strengths * 1.04**k,
+        mean[:, k],
+        error[:, k],
+        marker="o",
+        capsize=3,
         label=f"{penalty:g}" if penalty < 1e6 else "no edges",
-    )  # fmt: skip
+    )
 chosen = search.best_params_["structure__score__alpha_mu"]
 ax.axvline(chosen, color="0.8", zorder=0)
-ax.annotate("chosen", (chosen, ax.get_ylim()[0]), xytext=(4, 6),
-            textcoords="offset points", color="0.4")  # fmt: skip
+ax.annotate(
+    "chosen",
+    (chosen, ax.get_ylim()[0]),
+    xytext=(4, 6),
+    textcoords="offset points",
+    color="0.4",
+)
 ax.set_xscale("log")
 ax.set(
     xlabel="strength of the prior (alpha_mu)",

@@ -55,8 +55,10 @@ print("most probable edges:")
 for flat in np.argsort(-probabilities, axis=None)[:20]:
     i, j = np.unravel_index(flat, probabilities.shape)
     mark = "true" if network.adjacency[i, j] else "    "
-    print(f"  {network.feature_names[i]:>3} -> {network.feature_names[j]:<3} "
-          f"{probabilities[i, j]:.2f}  {mark}")  # fmt: skip
+    print(
+        f"  {network.feature_names[i]:>3} -> {network.feature_names[j]:<3} "
+        f"{probabilities[i, j]:.2f}  {mark}"
+    )
 
 # %%
 # Frames mark the true edges. Where the data do not tell the direction, an edge's

@@ -12,7 +12,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
@@ -41,12 +40,14 @@ from skbidag._search import (
 )
 from skbidag._search_space import in_order_of, is_union, start_space
 from skbidag._sklearn import (
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
     _check_feature_names,
     _fit_context,
     _num_samples,
+    with_callbacks,
 )
 from skbidag.diagnostics import rhat
 from skbidag.scores import BaseScore

@@ -4,7 +4,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metadata_routing import (
@@ -24,6 +23,7 @@ from skbidag._data import (
     with_columns,
 )
 from skbidag._sklearn import (
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -31,6 +31,7 @@ from skbidag._sklearn import (
     _check_n_features,
     _fit_context,
     _routing_enabled,
+    with_callbacks,
 )
 from skbidag.scores._resolve import kind_for
 

@@ -1,9 +1,13 @@
-"""The only place that imports scikit-learn's private names."""
+"""The only place that imports what scikit-learn may change without notice.
+
+Its private names, and its callbacks, which are experimental.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from sklearn.base import _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "CallbackSupportMixin",
     "HasMethods",
     "Interval",
     "StrOptions",
@@ -37,4 +42,5 @@ __all__ = [
     "_num_samples",
     "_routing_enabled",
     "validate_params",
+    "with_callbacks",
 ]

@@ -773,17 +773,6 @@ def has_v_structure(A: ArrayLike, left: int, child: int, right: int) -> bool:
     return bool(pairs[_check_node(left, len(pairs)), _check_node(right, len(pairs))])
 
 
-def _import_networkx():
-    try:
-        import networkx
-    except ImportError as error:
-        raise ImportError(
-            "to_networkx and from_networkx need the package networkx. "
-            "Install it with 'pip install networkx'."
-        ) from error
-    return networkx
-
-
 @validate_params(
     {"A": ["array-like"], "names": ["array-like", None]},
     prefer_skip_nested_validation=True,
@@ -815,7 +804,8 @@ def to_networkx(
     >>> to_networkx([[0, 1], [0, 0]], names=["rain", "wet"]).edges
     OutEdgeView([('rain', 'wet')])
     """
-    networkx = _import_networkx()
+    import networkx  # takes a while
+
     if names is None:
         names = labels_of(A)
     adjacency = check_adjacency(A, names=names)
@@ -865,7 +855,8 @@ def from_networkx(
     array([[0, 0],
            [1, 0]])
     """
-    networkx = _import_networkx()
+    import networkx  # takes a while
+
     if not isinstance(G, networkx.Graph):
         raise TypeError(f"G must be a networkx graph, got {type(G).__name__}.")
     nodes = list(G if nodes is None else nodes)

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skbidag.graphs import is_dag
+from helpers import all_dags, read_data, read_exact_posterior
 from skbidag.scores import BDe, BGe
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-DATA = Path(__file__).parent / "data"
 SCRIPTS = sorted(
     path.stem
     for path in BENCHMARKS.glob("*.py")
@@ -35,6 +34,7 @@ def benchmark(monkeypatch):
             del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_scripts_say_what_they_do():
     # one process for all: importing takes longer than the rest
     code = (
@@ -76,7 +76,7 @@ def test_results_come_back(benchmark, tmp_path):
 
 
 def test_table(benchmark, capsys):
-    table = benchmark("common").Table(n=".0f", method=">12", seconds=".2f")
+    table = benchmark("common").Table("n:.0f method:>12 seconds:.2f")
     table.add({"n": 20, "method": "order", "seconds": 1.234})
     table.add({"n": 20, "method": "partition", "status": "time limit"})
     head, first, second = capsys.readouterr().out.splitlines()
@@ -84,16 +84,6 @@ def test_table(benchmark, capsys):
     assert first.split() == ["20", "order", "1.23"]
     assert second.split() == ["20", "partition", "-"]
     assert len(head) == len(first) == len(second)
-
-
-def all_dags(n):
-    places = [(i, j) for i in range(n) for j in range(n) if i != j]
-    for edges in itertools.product([False, True], repeat=len(places)):
-        adjacency = np.zeros((n, n), dtype=bool)
-        for place, edge in zip(places, edges, strict=True):
-            adjacency[place] = edge
-        if is_dag(adjacency):
-            yield adjacency
 
 
 def n_linear_extensions(adjacency):
@@ -108,7 +98,7 @@ def test_exact_probabilities_are_those_of_all_dags(benchmark, prior):
     exact = benchmark("exact")
     X = np.random.default_rng(0).normal(size=(30, 4)).cumsum(axis=1)
     score = BGe().fit(X)
-    dags = list(all_dags(4))
+    dags = all_dags(4)
     assert len(dags) == 543
     log_weights = np.array([score.dag_score(dag) for dag in dags])
     weights = np.exp(log_weights - log_weights.max())
@@ -125,13 +115,13 @@ def test_exact_probabilities_are_those_of_all_dags(benchmark, prior):
 )
 def test_exact_probabilities_are_the_references(benchmark, name, score, prior):
     exact = benchmark("exact")
-    X = np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1)
-    score.fit(X.astype(int) if name == "cancer300" else X)
-    reference = np.loadtxt(DATA / f"{name}_exact_{prior}_posterior.csv", delimiter=",")
+    score.fit(read_data(name, dtype=int if name == "cancer300" else float))
+    reference = read_exact_posterior(name, prior)
     found = exact.edge_probabilities(exact.local_scores(score), prior)
     np.testing.assert_allclose(found, reference, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_process_of_its_own(benchmark):
     common = benchmark("common")
     outcome = common.in_process(sum, [1, 2, 3], timeout=60)
@@ -169,3 +159,11 @@ def test_guard_looks_beyond_the_machine(benchmark):
     # a machine that is three times as slow, or whose memory is
     assert slowdown(30.0, 3.0, 6.0) == pytest.approx(1.0)
     assert slowdown(30.0, 1.0, 6.0) == pytest.approx(1.0)
+
+
+def test_paper_is_in_the_checkout(benchmark):
+    paper = benchmark("common").read_paper()
+    assert len(paper) == 24
+    for rows in paper.values():
+        assert 0 < rows["MAP", 0.25]["SHDn_median"] < 2
+        assert rows["MCMC", 0.6]["seconds_median"] > rows["PCt", ""]["seconds_median"]

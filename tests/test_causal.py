@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
+from helpers import graph, random_dag
 from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,
@@ -50,12 +51,6 @@ class Given(BaseEstimator):
         return True
 
 
-def dag_of(edges, n):
-    A = np.zeros((n, n), dtype=bool)
-    A[tuple(np.transpose(edges))] = True
-    return A
-
-
 def linear_data(rng, A, n_rows=400):
     X = np.zeros((n_rows, len(A)))
     for node in np.argsort(A.sum(axis=0) + 10 * (A @ A).any(axis=0), kind="stable"):
@@ -76,7 +71,7 @@ def coefficients(score, A):
 
 @pytest.mark.parametrize("edges", [CHAIN, COLLIDER, CONFOUNDER, FORK])
 def test_mean_of_linear_effects_of_one_dag(edges):
-    A = dag_of(edges, 3)
+    A = graph(3, *edges)
     X = linear_data(np.random.default_rng(0), A)
     model = Given(BGe(), X, [A] * 4000)
     effects = causal_effects(model, random_state=0)
@@ -96,7 +91,7 @@ def test_mean_of_linear_effects_of_one_dag(edges):
 
 def test_confounding_is_adjusted_for():
     """The effect of 1 on 2 is its regression coefficient beside 0, not alone."""
-    A = dag_of(CONFOUNDER, 3)
+    A = graph(3, *CONFOUNDER)
     X = linear_data(np.random.default_rng(1), A, 5000)
     effects = causal_effects(Given(BGe(), X, [A]), [1], outcomes=[2])
     adjusted = LinearRegression().fit(X[:, :2], X[:, 2]).coef_[1]
@@ -108,7 +103,7 @@ def test_confounding_is_adjusted_for():
 
 def test_coefficients_have_their_posterior():
     """A multivariate t distribution, checked by its covariance."""
-    A = dag_of(COLLIDER, 3)
+    A = graph(3, *COLLIDER)
     X = linear_data(np.random.default_rng(2), A, 12)
     score = BGe().fit(X)
     location, root, df = score.coefficient_posterior([2], [[0, 1]])
@@ -127,7 +122,7 @@ def test_coefficients_have_their_posterior():
 
 
 def test_effects_are_averaged_over_dags():
-    chain, reverse = dag_of(CHAIN, 3), dag_of([(2, 1), (1, 0)], 3)
+    chain, reverse = graph(3, *CHAIN), graph(3, (2, 1), (1, 0))
     X = linear_data(np.random.default_rng(3), chain)
     one, other = (causal_effects(Given(BGe(), X, [A])).mean for A in (chain, reverse))
     both = causal_effects(Given(BGe(), X, [chain, reverse, chain, chain]))
@@ -137,20 +132,10 @@ def test_effects_are_averaged_over_dags():
     assert_array_equal((both.draws[:, 0, 2] != 0), [True, False, True, True])
 
 
-def random_dags(rng, n, n_dags, density=0.4):
-    dags = []
-    for _ in range(n_dags):
-        order = rng.permutation(n)
-        A = np.zeros((n, n), dtype=bool)
-        A[np.ix_(order, order)] = np.triu(rng.random((n, n)) < density, 1)
-        dags.append(A)
-    return dags
-
-
 def test_slices_do_not_matter(monkeypatch):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(50, 6)) @ rng.normal(size=(6, 6))
-    model = Given(BGe(), X, random_dags(rng, 6, 37))
+    model = Given(BGe(), X, [random_dag(rng, 6, 0.4) for _ in range(37)])
     whole = causal_effects(model, random_state=0)
     monkeypatch.setattr(_causal, "SLICE_BYTES", 8 * 36 * 5)
     parts = causal_effects(model, random_state=0)
@@ -195,7 +180,7 @@ def probabilities_under(score, A, tables, node, code):
 def test_mean_of_categorical_effects_by_enumeration(seed):
     rng = np.random.default_rng(seed)
     X = codes(rng)
-    (A,) = random_dags(rng, 4, 1, density=0.7)
+    A = random_dag(rng, 4, 0.7)
     model = Given(BDe(), X, [A] * 2000)
     score = model.score_
     effects = causal_effects(model, random_state=0)
@@ -237,7 +222,7 @@ def test_simulation_agrees_with_summing(monkeypatch):
     """Draw by draw: the same tables give nearly the same effects."""
     rng = np.random.default_rng(5)
     X = codes(rng)
-    model = Given(BDe(), X, random_dags(rng, 4, 200, density=0.5))
+    model = Given(BDe(), X, [random_dag(rng, 4, 0.5) for _ in range(200)])
     score, samples = model.score_, model.dag_samples_
     families = list(_causal._members(samples))
     counts = _causal._Counts(score)
@@ -271,7 +256,7 @@ def test_what_is_compared_can_be_chosen():
     X = codes(np.random.default_rng(6))
     labels = np.array(["low", "mid", "top"])
     frame = pd.DataFrame(labels[X], columns=list("abcd"))
-    A = dag_of([(1, 3), (0, 2)], 4)
+    A = graph(4, (1, 3), (0, 2))
     model = Given(BDe(), frame, [A], names=list("abcd"))
     effects = causal_effects(model, {"b": ("top", "mid")}, outcomes=["d"])
     assert effects.interventions == [("b", "mid")]
@@ -289,7 +274,7 @@ def test_what_is_compared_can_be_chosen():
 
 def test_names_and_fitted_estimators():
     rng = np.random.default_rng(7)
-    X = linear_data(rng, dag_of(CONFOUNDER, 3))
+    X = linear_data(rng, graph(3, *CONFOUNDER))
     frame = pd.DataFrame(X, columns=["season", "rain", "wet"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -311,8 +296,8 @@ def test_names_and_fitted_estimators():
 
 
 def test_one_variable_by_name_or_index():
-    X = linear_data(np.random.default_rng(7), dag_of(CHAIN, 3))
-    model = Given(BGe(), X, [dag_of(CHAIN, 3)], names=list("xyz"))
+    X = linear_data(np.random.default_rng(7), graph(3, *CHAIN))
+    model = Given(BGe(), X, [graph(3, *CHAIN)], names=list("xyz"))
     expected = causal_effects(model, ["x"], ["z"], random_state=0)
     for cause, outcome in ("x", "z"), (0, 2), (np.int64(0), "z"):
         effects = causal_effects(model, cause, outcome, random_state=0)
@@ -354,7 +339,7 @@ class Frequencies(BaseScore, CategoricalParameterScore):
 
 def test_scores_of_ones_own():
     X = np.zeros((4, 3))
-    chain = dag_of(CHAIN, 3)
+    chain = graph(3, *CHAIN)
     effects = causal_effects(Given(Regression(), X, [chain]), 0, 2, random_state=0)
     assert_allclose(effects.draws, 4.0, rtol=1e-4)
     effects = causal_effects(Given(Frequencies(), X, [chain]), 0, 2, random_state=0)
@@ -364,8 +349,8 @@ def test_scores_of_ones_own():
 
 
 def test_errors():
-    X = linear_data(np.random.default_rng(8), dag_of(CHAIN, 3))
-    model = Given(BGe(), X, [dag_of(CHAIN, 3)])
+    X = linear_data(np.random.default_rng(8), graph(3, *CHAIN))
+    model = Given(BGe(), X, [graph(3, *CHAIN)])
     with pytest.raises(NotFittedError):
         causal_effects(OrderMCMCStructure())
     with pytest.raises(ValueError, match="dag_samples_"):
@@ -373,7 +358,7 @@ def test_errors():
     with pytest.raises(
         TypeError, match=r"GaussianBIC has no posterior.*LinearParameterS"
     ):
-        causal_effects(Given(GaussianBIC(), X, [dag_of(CHAIN, 3)]))
+        causal_effects(Given(GaussianBIC(), X, [graph(3, *CHAIN)]))
     with pytest.raises(ValueError, match="interventions names an unknown variable"):
         causal_effects(model, ["rain"])
     with pytest.raises(ValueError, match="outcomes has the index 3"):
@@ -394,6 +379,6 @@ def test_errors():
 def test_tables_too_large_are_named(monkeypatch):
     X = codes(np.random.default_rng(9))
     monkeypatch.setattr(_causal, "MAX_TABLE", 10)
-    model = Given(BDe(), X, [dag_of([(0, 3), (1, 3)], 4)])
+    model = Given(BDe(), X, [graph(4, (0, 3), (1, 3))])
     with pytest.raises(ValueError, match="Column 3 has 2 parents"):
         causal_effects(model)

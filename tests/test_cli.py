@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers import python_process
 from skbidag import OrderMCMCStructure, _cli, graphs
 from skbidag._cli import (
     _fit,
@@ -33,12 +33,22 @@ from skbidag.datasets import load_asia
 
 QUICK = ["--n-iter", "2000", "--n-draws", "60", "--n-chains", "2"]
 FILES = {
-    "edges.csv", "graph.dot", "graph.graphml", "map.csv", "report.html",
-    "samples.npz", "summary.json",
-}  # fmt: skip
+    "edges.csv",
+    "graph.dot",
+    "graph.graphml",
+    "map.csv",
+    "report.html",
+    "samples.npz",
+    "summary.json",
+}
 PICTURES = {
-    "best", "concordance", "consensus", "expansions", "probabilities", "traces",
-}  # fmt: skip
+    "best",
+    "concordance",
+    "consensus",
+    "expansions",
+    "probabilities",
+    "traces",
+}
 DOCS = Path(__file__).parents[1] / "docs"
 
 
@@ -106,9 +116,9 @@ def test_built_in_data(capsys):
 def test_files_hold_what_the_estimator_learned():
     run(*QUICK, "--seed", 3, "--out", "out")
     asia = load_asia(as_frame=True)
-    model = OrderMCMCStructure(
-        n_iter=2000, n_draws=60, n_chains=2, random_state=3
-    ).fit(asia.data.astype(str))  # fmt: skip
+    model = OrderMCMCStructure(n_iter=2000, n_draws=60, n_chains=2, random_state=3).fit(
+        asia.data.astype(str)
+    )
     names = asia.feature_names
 
     best = pd.read_csv("out/map.csv", index_col=0)
@@ -212,8 +222,9 @@ def test_warnings_are_passed_on(capsys):
     rows = np.random.default_rng(0).normal(size=(30, 12))
     rows[:, 1:] += rows[:, :1]
     pd.DataFrame(rows, columns=list("abcdefghijkl")).to_csv("data.csv", index=False)
-    run("data.csv", "--n-iter", 60, "--n-draws", 60, "--n-chains", 3, "--burn-in", 0,
-        "--search-space", "full", "--max-parents", 3, "--out", "out")  # fmt: skip
+    chains = ["--n-iter", 60, "--n-draws", 60, "--n-chains", 3, "--burn-in", 0]
+    space = ["--search-space", "full", "--max-parents", 3]
+    run("data.csv", *chains, *space, "--out", "out")
     out, err = capsys.readouterr()
     assert "skbidag: warning: The chains disagree" in err
     assert "DISAGREE" in out
@@ -276,9 +287,13 @@ def test_parquet(monkeypatch):
     import polars
 
     polars.DataFrame(
-        {"x": [1.5, None, 3.0], "n": [1, 2, None], "s": ["u", "v", None],
-         "t": [True, False, None]}
-    ).write_parquet("data.parquet")  # fmt: skip
+        {
+            "x": [1.5, None, 3.0],
+            "n": [1, 2, None],
+            "s": ["u", "v", None],
+            "t": [True, False, None],
+        }
+    ).write_parquet("data.parquet")
     columns = columns_of("data.parquet")
     np.testing.assert_array_equal(columns["x"].numbers, [1.5, np.nan, 3])
     np.testing.assert_array_equal(columns["n"].numbers, [1, 2, np.nan])
@@ -654,11 +669,17 @@ def browser(tmp_path):
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for flag in (
-        "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-        "--no-first-run", "--disable-background-networking",
-        "--disable-component-update", "--disable-sync", "--window-size=1200,900",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--window-size=1200,900",
         f"--user-data-dir={tmp_path}/profile",
-    ):  # fmt: skip
+    ):
         options.add_argument(flag)
     options.set_capability(
         "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
@@ -735,8 +756,10 @@ def test_version_and_help_are_quick():
     ]:
         done = subprocess.run(
             [sys.executable, "-P", "-c", script, *argv],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert said in done.stdout
 
 
@@ -744,8 +767,10 @@ def test_module_and_exit_code():
     write("a,b\n")
     done = subprocess.run(
         [sys.executable, "-P", "-m", "skbidag", "learn", "data.csv"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == (
@@ -753,26 +778,23 @@ def test_module_and_exit_code():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_control_c(gaussian):
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "skbidag", "learn", gaussian,
-         "--n-iter", "10000000000", "--out", "out"],
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
+    script = f"""
+        import sys
+        from skbidag._cli import main
+        sys.stderr.isatty = lambda: True
+        sys.exit(main(["learn", {gaussian!r}, "--n-iter", "100000000", "--out", "out"]))
+    """
+    with python_process(script) as process:
         assert "60 rows" in process.stderr.readline()
-        time.sleep(1.0)
+        assert any("Sampling" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=20)[1]
-        assert process.returncode == 130
-        assert rest.splitlines()[-1] == (
-            "skbidag: error: interrupted; nothing was written."
-        )
-        assert "Traceback" not in rest
-    finally:
-        process.kill()
-        process.wait()
+        rest = process.stderr.read()
+        assert process.wait() == 130
+    assert rest.endswith("skbidag: error: interrupted; nothing was written.\n")
+    assert "Traceback" not in rest
     assert os.listdir() == ["data.csv"]
 
 

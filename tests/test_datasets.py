@@ -1,11 +1,10 @@
-import sys
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from helpers import DATA
 from skbidag import datasets
 from skbidag.datasets import (
     DiscreteNetwork,
@@ -16,7 +15,6 @@ from skbidag.datasets import (
 )
 from skbidag.graphs import is_dag, topological_order
 
-DATA = Path(__file__).parent / "data"
 GRAPHS = ["barabasi_albert", "erdos_renyi", "islands"]
 NODES_AND_EDGES = {
     "cancer": (5, 4),
@@ -330,12 +328,6 @@ def test_sample_as_frame():
     for i, name in enumerate(frame):
         assert list(frame[name].cat.categories) == network.levels[i]
         np.testing.assert_array_equal(frame[name].cat.codes, rows[:, i])
-
-
-def test_as_frame_without_pandas(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
-        load_asia(as_frame=True)
 
 
 def test_network_errors():

@@ -330,8 +330,8 @@ def test_top_cpdags(model, draws):
         belongs = np.reshape(members, (3, 80))
         error = top.mcse[top.probability == probability]
         assert_allclose(error, mcse(belongs), rtol=0.5)
-    first = [C.tobytes() == top.cpdags[0].tobytes() for C in classes]
-    assert_allclose(top.mcse[0], mcse(np.reshape(first, (3, 80))))
+    is_first = [C.tobytes() == top.cpdags[0].tobytes() for C in classes]
+    assert_allclose(top.mcse[0], mcse(np.reshape(is_first, (3, 80))))
     everything = top_cpdags(model, k=10_000)
     assert len(everything.cpdags) == len(counts)
     assert everything.probability.sum() == pytest.approx(1)

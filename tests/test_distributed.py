@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
+from helpers import assert_same_draws
 from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,
@@ -19,6 +20,8 @@ from skbidag._tables import NodeTable
 from skbidag.datasets import make_gaussian_network
 
 distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.slow
 
 QUICK = {"n_iter": 5000, "n_draws": 40, "n_chains": 5, "random_state": 0}
 
@@ -40,12 +43,6 @@ def client():
 @pytest.fixture(scope="module")
 def data():
     return make_gaussian_network(150, 10, random_state=1).data
-
-
-def assert_same_draws(model, other):
-    assert_array_equal(model.dag_samples_.packed, other.dag_samples_.packed)
-    assert_array_equal(model.log_score_trace_, other.log_score_trace_)
-    assert_array_equal(model.adjacency_, other.adjacency_)
 
 
 @pytest.fixture
@@ -80,8 +77,11 @@ def test_chains_on_a_cluster_are_the_same(client, data, estimator, pickled):
 
 def test_tables_reach_each_worker_once_and_leave_it(client, data):
     def received(dask_worker):
-        return [event[0] for event in dask_worker.state.log
-                if event[1] == "receive-from-scatter"]  # fmt: skip
+        return [
+            event[0]
+            for event in dask_worker.state.log
+            if event[1] == "receive-from-scatter"
+        ]
 
     def held(dask_worker):
         return len(dask_worker.data)
@@ -117,9 +117,14 @@ def test_restarts_on_a_cluster_are_the_same(client, data):
 
 def test_max_time_on_a_cluster(client, data):
     model = OrderMCMCStructure(
-        search_space="pc", n_iter=10**9, burn_in=0.0, n_draws=10**5, n_chains=5,
-        max_time=1.0, random_state=0,
-    )  # fmt: skip
+        search_space="pc",
+        n_iter=10**9,
+        burn_in=0.0,
+        n_draws=10**5,
+        n_chains=5,
+        max_time=1.0,
+        random_state=0,
+    )
     began = time.perf_counter()
     with (
         joblib.parallel_config(backend="dask"),

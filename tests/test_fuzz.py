@@ -36,6 +36,8 @@ fuzz = settings(
     suppress_health_check=list(HealthCheck),
 )
 
+pytestmark = pytest.mark.slow
+
 TINY = {"n_iter": 20, "n_draws": 4, "n_chains": 2}
 STRUCTURES = [OrderMCMCStructure, PartitionMCMCStructure, IterativeSearchStructure]
 
@@ -72,9 +74,13 @@ EXTREME = st.sampled_from(
 )
 TAME = st.floats(-10, 10, width=32)
 LABEL = st.one_of(
-    st.text(max_size=3), st.integers(-3, 3), st.booleans(), st.none(), TAME,
+    st.text(max_size=3),
+    st.integers(-3, 3),
+    st.booleans(),
+    st.none(),
+    TAME,
     st.sampled_from([b"x", (1, 2), float("nan"), 2**70]),
-)  # fmt: skip
+)
 
 
 @st.composite
@@ -223,15 +229,18 @@ def test_scores(score, X, parents):
 
 # Parameters
 
+WORDS = ["auto", "pc", "full", "glasso", "iterative", "bge"]
+EDGES = [[], [[]], [(0, 1)], [("a", "b")], [[0], [1, 2]], {}]
+ARRAYS = [np.eye(3), np.ones((3, 3)), np.full((3, 3), np.nan), np.zeros((2, 2))]
+OBJECTS = [np.int64(3), np.float32(0.5), object, len, BGe(), BGe]
 WEIRD = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 40), ANY_FLOAT, st.text(max_size=4),
-    st.sampled_from(
-        ["auto", "pc", "full", "glasso", "iterative", "bge", np.int64(3),
-         np.float32(0.5), [], [[]], [(0, 1)], [("a", "b")], [[0], [1, 2]], {},
-         np.eye(3), np.ones((3, 3)), np.full((3, 3), np.nan), np.zeros((2, 2)), object,
-         len, BGe(), BGe]
-    ),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 40),
+    ANY_FLOAT,
+    st.text(max_size=4),
+    st.sampled_from([*WORDS, *EDGES, *ARRAYS, *OBJECTS]),
+)
 # a huge number of these is a long run, which is what was asked for
 LENGTHS = ["n_iter", "n_draws", "n_chains", "n_restarts", "max_expansions", "verbose"]
 
@@ -316,13 +325,17 @@ def test_selector(X, y, target):
 
 MATRICES = st.one_of(
     hnp.arrays(bool, st.tuples(st.integers(0, 5), st.integers(0, 5))),
-    hnp.arrays(np.int8, st.integers(0, 5).map(lambda n: (n, n)),
-               elements=st.integers(0, 1)),
-    hnp.arrays(np.float64, st.integers(0, 4).map(lambda n: (n, n)),
-               elements=st.one_of(ANY_FLOAT, st.sampled_from([0.0, 1.0]))),
+    hnp.arrays(
+        np.int8, st.integers(0, 5).map(lambda n: (n, n)), elements=st.integers(0, 1)
+    ),
+    hnp.arrays(
+        np.float64,
+        st.integers(0, 4).map(lambda n: (n, n)),
+        elements=st.one_of(ANY_FLOAT, st.sampled_from([0.0, 1.0])),
+    ),
     hnp.arrays(object, (2, 2), elements=LABEL),
     st.sampled_from([None, 3, "graph", [[0]], [[0, 1]], [], [[]], [[0, 2], [0, 0]]]),
-)  # fmt: skip
+)
 
 
 @fuzz

@@ -2,7 +2,6 @@
 
 import csv
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from helpers import DATA, QUICK, graph, read_data
 from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,
@@ -46,7 +46,6 @@ from skbidag.graphs import is_dag, to_cpdag
 from skbidag.scores import BDe, BGe, CategoricalBIC, GaussianBIC
 from skbidag.scores.base import BaseScore
 
-DATA = Path(__file__).parent / "data"
 N_SEEDS = 10
 
 
@@ -66,13 +65,6 @@ def pose(X, score=None, edge_prior=None, **constraints):
     score = score.fit(X, edge_prior=edge_prior)
     resolved = resolve_constraints(X.shape[1], **constraints)
     return Problem(score, np.asarray(X), None, None, resolved)
-
-
-def graph(n, *edges):
-    adjacency = np.zeros((n, n), dtype=bool)
-    for i, j in edges:
-        adjacency[i, j] = True
-    return adjacency
 
 
 def search(X, score=None, **kwargs):
@@ -108,9 +100,10 @@ def reference():
         return [(row["dataset"], row["best_score"]) for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "best"), reference())
 def test_at_least_the_best_score_of_bidag(name, best):
-    X = np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1)
+    X = read_data(name)
     if name == "gauss12":
         score = BGe(alpha_mu=1.0)
     else:
@@ -152,6 +145,7 @@ def best_score_by_dynamic_programming(score):
     return best[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bge", "bic", "bde", "discrete bic"])
 @pytest.mark.parametrize("n", [5, 6, 7, 8])
 def test_global_optimum_of_small_problems(n, kind):
@@ -791,9 +785,6 @@ def test_select_parents_against_its_twin(kind, seed):
 
 
 # ------------------------------------------------------- under the samplers
-
-
-QUICK = {"n_iter": 4000, "n_draws": 40, "n_chains": 2, "random_state": 0}
 
 
 def test_sampler_searches_by_default():

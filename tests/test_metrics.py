@@ -10,6 +10,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from helpers import graph, random_dag
 from skbidag import OrderMCMCStructure, diagnostics, inspection, metrics
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import to_cpdag
@@ -24,24 +25,11 @@ from skbidag.metrics import (
 KINDS = ["cpdag", "dag", "skeleton"]
 
 
-def graph(n, *edges):
-    A = np.zeros((n, n), dtype=int)
-    for i, j in edges:
-        A[i, j] = 1
-    return A
-
-
 # 0 -> 2 <- 1, 2 -> 3: every edge is compelled.
 COLLIDER = graph(4, (0, 2), (1, 2), (2, 3))
 # 0 -> 2 -> 1, 2 -> 3: no edge is compelled.
 FORK = graph(4, (0, 2), (2, 1), (2, 3))
 EMPTY = graph(4)
-
-
-def random_dag(rng, n):
-    A = np.triu(rng.random((n, n)) < 0.3, 1)
-    order = rng.permutation(n)
-    return A[np.ix_(order, order)]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +53,7 @@ def test_distance_counts_inserted_deleted_and_flipped():
 def test_a_cpdag_is_taken_as_it_is():
     rng = np.random.default_rng(0)
     for _ in range(20):
-        A, B = random_dag(rng, 8), random_dag(rng, 8)
+        A, B = random_dag(rng, 8, 0.3), random_dag(rng, 8, 0.3)
         distance = structural_hamming_distance(A, B, "cpdag")
         assert structural_hamming_distance(to_cpdag(A), B, "cpdag") == distance
         assert structural_hamming_distance(A, to_cpdag(B), "cpdag") == distance
@@ -77,7 +65,7 @@ def test_a_cpdag_is_taken_as_it_is():
 def test_distance_is_a_metric(kind):
     rng = np.random.default_rng(1)
     for _ in range(20):
-        A, B, C = (random_dag(rng, 7) for _ in range(3))
+        A, B, C = (random_dag(rng, 7, 0.3) for _ in range(3))
         AB = structural_hamming_distance(A, B, kind=kind)
         BC = structural_hamming_distance(B, C, kind=kind)
         AC = structural_hamming_distance(A, C, kind=kind)
@@ -157,7 +145,7 @@ def test_roc_by_hand():
 def test_roc_agrees_with_comparison_and_sklearn(kind):
     rng = np.random.default_rng(2)
     n = 8
-    true = random_dag(rng, n)
+    true = random_dag(rng, n, 0.3)
     p = rng.integers(0, 6, size=(n, n)) / 10  # with ties
     pair = p
     truth = true
@@ -317,7 +305,7 @@ def test_one_default_for_every_kind():
 def labelled():
     """A DAG as a frame, another in another order, and that in the first's order."""
     rng = np.random.default_rng(3)
-    true, other = random_dag(rng, 5), random_dag(rng, 5)
+    true, other = random_dag(rng, 5, 0.3), random_dag(rng, 5, 0.3)
     names, order = list("abcde"), [3, 0, 4, 2, 1]
     frame = pd.DataFrame(true, index=names, columns=names)
     shuffled = [names[i] for i in order]

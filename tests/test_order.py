@@ -3,13 +3,10 @@
 import io
 import itertools
 import pickle
-import signal
-import subprocess
 import sys
-import textwrap
 import threading
 import time
-from pathlib import Path
+from functools import partial
 
 import joblib
 import numpy as np
@@ -23,6 +20,17 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
+import helpers
+from helpers import (
+    Callback,
+    MadeUpScore,
+    control_c,
+    python_process,
+    random_space,
+    read_data,
+    read_exact_posterior,
+    wait_for_chains,
+)
 from skbidag import OrderMCMCStructure, PartitionMCMCStructure, _chains, graphs
 from skbidag._constraints import resolve_constraints
 from skbidag._core._order import OrderChain
@@ -33,42 +41,14 @@ from skbidag._tables import build_tables
 from skbidag.datasets import make_gaussian_network
 from skbidag.diagnostics import rhat
 from skbidag.scores import BDe, BGe
-from skbidag.scores.base import BaseScore
 
-DATA = Path(__file__).parent / "data"
 MOVES = {"swap": [1, 0, 0], "transposition": [0, 1, 0], "relocation": [0, 0, 1]}
 # A chi-square test that is right fails with this probability, were its seed not fixed.
 P_VALUE = 1e-4
 
 
-class MadeUpScore(BaseScore):
-    """Arbitrary values: normal, times `spread`, and a `bonus` for some parents.
-
-    With a bonus of a thousand nats for having parent 0 or 1, sums without them are
-    nothing beside sums with them.
-    """
-
-    def __init__(self, spread=1.0, seed=0, bonus=0.0):
-        self.spread = spread
-        self.seed = seed
-        self.bonus = bonus
-
-    def _fit(self, X, sample_weight):
-        pass
-
-    def log_marginal_likelihood(self, node, parents):
-        parents = np.sort(np.asarray(parents, dtype=int))
-        key = [self.seed, node, *(parents + 1)]
-        value = self.spread * np.random.default_rng(key).normal() - 100.0
-        return value + self.bonus * np.isin(parents, [0, 1]).any()
-
-
 def made_up(n, **params):
     return MadeUpScore(**params).fit(np.zeros((2, n)))
-
-
-def read(name, **kwargs):
-    return np.loadtxt(DATA / name, delimiter=",", **kwargs)
 
 
 def gaussian_data(rng, n, n_samples=60):
@@ -86,19 +66,6 @@ def discrete_data(rng, n, n_samples=60):
         copies = rng.random(n_samples) < 0.4
         X[copies, j] = X[copies, rng.integers(j)]
     return X[:, rng.permutation(n)]
-
-
-def random_space(rng, n, extended=True, max_candidates=3, outsiders=0.8, required=0.0):
-    """A random space in which some required edges, if any, form a DAG."""
-    permitted = np.zeros((n, n), dtype=bool)
-    for j in range(n):
-        others = np.delete(np.arange(n), j)
-        size = rng.integers(0, min(max_candidates, n - 1) + 1)
-        permitted[rng.permutation(others)[:size], j] = True
-    extra = ~permitted & ~np.eye(n, dtype=bool) & (rng.random((n, n)) < outsiders)
-    place = rng.permutation(n)
-    needed = permitted & (place[:, None] > place) & (rng.random((n, n)) < required)
-    return SearchSpace(permitted, extra & extended, needed, extended)
 
 
 def chain_on(score, space, order=None, moves="auto", seed=0, **kwargs):
@@ -232,11 +199,11 @@ def sampler(**kwargs):
 @pytest.mark.parametrize("name", ["gauss5", "cancer300"])
 def test_reference_posteriors(name, extra_parent):
     if name == "gauss5":
-        X, score = read("gauss5.csv", skiprows=1), BGe(alpha_mu=1.0)
+        X, score = read_data("gauss5"), BGe(alpha_mu=1.0)
     else:
-        X = read("cancer300.csv", skiprows=1, dtype=int)
+        X = read_data("cancer300", dtype=int)
         score = BDe(equivalent_sample_size=1.0)
-    exact = read(f"{name}_exact_order_posterior.csv")
+    exact = read_exact_posterior(name, "order")
     model = sampler(score=score, extra_parent=extra_parent).fit(X)
     assert_probabilities(model, exact)
     space = make_space(~np.eye(5, dtype=bool), resolve_constraints(5), extended=False)
@@ -247,6 +214,7 @@ def test_reference_posteriors(name, extra_parent):
 SPACES = ["full", "restricted", "extended"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize("kind", SPACES)
 @pytest.mark.parametrize("score", ["bge", "bde"])
@@ -407,6 +375,7 @@ def assert_frequencies(counts, expected):
         assert stats.chi2.sf(statistic, len(counts) - 1) > P_VALUE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moves", ["auto", *MOVES])
 @pytest.mark.parametrize("extended", [False, True])
 @pytest.mark.parametrize(("n", "power"), [(3, 1.0), (4, 1.0), (4, 0.4)])
@@ -537,6 +506,7 @@ def test_rounding_does_not_drift():
 # -------------------------------------------------------- DAGs from one order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "linear", "logs", "required"])
 def test_dags_of_one_order_have_exact_frequencies(kind):
     rng = np.random.default_rng(["plain", "linear", "logs", "required"].index(kind))
@@ -575,6 +545,7 @@ def test_dags_of_one_order_have_exact_frequencies(kind):
         assert_frequencies(counts, np.exp(values - logsumexp(values)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.3, 2.0, 8.0])
 @pytest.mark.parametrize("n_required", [0, 2])
 @pytest.mark.parametrize("extended", [False, True])
@@ -723,11 +694,7 @@ def test_orders_that_are_none():
 
 # ---------------------------------------------- seeds, processes, persistence
 
-QUICK = {"n_iter": 2000, "n_draws": 40, "n_chains": 3, "random_state": 0}
-
-
-def quick(**kwargs):
-    return OrderMCMCStructure(**{**QUICK, "search_space": "pc", **kwargs})
+quick = partial(helpers.quick, search_space="pc", n_chains=3)
 
 
 @pytest.fixture(scope="module")
@@ -748,6 +715,7 @@ def assert_same_results(model, other):
         assert_array_equal(one, two, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search_space", ["pc", "iterative"])
 def test_result_depends_on_the_seed_alone(data, search_space, monkeypatch):
     model = quick(search_space=search_space).fit(data)
@@ -840,16 +808,13 @@ def test_lists_and_column_major_arrays(data):
 # ------------------------------------------------------ callbacks, interrupts
 
 
-class Recorder:
+class Recorder(Callback):
     """A callback that remembers tasks, and may stop or break off a chain."""
 
     def __init__(self, stop_after=None, error=None):
         self.stop_after = stop_after
         self.error = error
         self.begun, self.ended, self.torn_down = [], [], 0
-
-    def setup(self, estimator, context):
-        pass
 
     def teardown(self, estimator, context):
         self.torn_down += 1
@@ -942,40 +907,30 @@ def test_errors_in_callbacks_end_the_fit_at_once(data, n_jobs, error):
         time.sleep(0.01)
     assert threading.active_count() <= n_threads
     # and it can be fitted again
-    model.set_callbacks().set_params(**QUICK).fit(data)
+    model.set_callbacks().set_params(n_iter=2000).fit(data)
     assert_same_results(quick().fit(data), model)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_control_c(n_jobs):
-    """Within half a second, and some for a busy machine."""
     script = f"""
-        import time, numpy as np
+        import sys, time, numpy as np
         from skbidag import OrderMCMCStructure
         X = np.random.default_rng(0).normal(size=(50, 20))
-        model = OrderMCMCStructure(search_space="pc", n_iter=10**10, n_jobs={n_jobs})
-        print("ready", flush=True)
+        model = OrderMCMCStructure(
+            search_space="pc", n_iter=10**10, n_jobs={n_jobs}, verbose=10**6
+        )
         try:
             model.fit(X)
         except KeyboardInterrupt:
-            print(time.time(), flush=True)
+            print(time.process_time(), file=sys.stderr)
     """
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", textwrap.dedent(script)], stdout=subprocess.PIPE
-    )
-    try:
-        assert process.stdout.readline().strip() == b"ready"
-        time.sleep(1.0)
-        sent = time.time()
-        process.send_signal(signal.SIGINT)
-        caught = float(process.stdout.readline())
-        assert process.wait(timeout=10) == 0
-        assert caught - sent < 1.0
-    finally:
-        process.kill()
-        process.stdout.close()
-        process.wait()
+    with python_process(script) as process:
+        wait_for_chains(process, 4)
+        assert control_c(process) < 1.0
+        assert process.wait() == 0
 
 
 def test_verbose_prints_the_progress(data, capsys):

@@ -3,7 +3,6 @@
 import itertools
 import math
 import pickle
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
+from helpers import all_dags, read_data, read_exact_posterior
 from skbidag import OrderMCMCStructure, PartitionMCMCStructure
 from skbidag._chains import bit_generator
 from skbidag._core._partition import PartitionChain
@@ -22,7 +22,6 @@ from skbidag._workspace import Workspace
 from skbidag.datasets import make_gaussian_network
 from skbidag.scores import BDe, BGe
 
-DATA = Path(__file__).parent / "data"
 MOVES = ["swap", "adjacent", "split_join", "relocation"]
 
 
@@ -33,20 +32,6 @@ def all_partitions(n):
     """Every ordered partition, as the number of each node's block."""
     numbers = itertools.product(range(n), repeat=n)
     return [p for p in numbers if len(set(p)) == max(p) + 1]
-
-
-def all_dags(n):
-    """Every DAG with n nodes."""
-    pairs = list(itertools.combinations(range(n), 2))
-    choices = np.array(list(itertools.product(range(3), repeat=len(pairs))), "i1")
-    graphs = np.zeros((len(choices), n, n), dtype=bool)
-    for column, (i, j) in enumerate(pairs):
-        graphs[:, i, j] = choices[:, column] == 1
-        graphs[:, j, i] = choices[:, column] == 2
-    paths = graphs.copy()
-    for _ in range(n - 1):
-        paths = graphs | (paths.astype("u1") @ graphs.astype("u1") > 0)
-    return graphs[~paths[:, range(n), range(n)].any(axis=1)]
 
 
 def permitted_entries(table, partition):
@@ -382,6 +367,7 @@ def test_transition_matrix(setting, n, move):
     assert_allclose(flow, flow.T, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["bge extended", "bde levels", "bge constraints"])
 def test_changes_are_differences_of_scores(setting):
     tables = tables_of(setting, 6)
@@ -471,6 +457,7 @@ def test_neighbors_of_large_blocks():
     assert_array_equal(chain.partition, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("move", range(4))
 def test_single_steps(move):
     # 20,000 steps from one partition: each frequency within 4.5 standard errors
@@ -551,6 +538,7 @@ def reversal_matrix(tables, dags):
     return matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["bge", "bge extended", "bge constraints"])
 def test_reversal(setting):
     # The twin leaves the posterior alone; the kernel does what the twin does. Of
@@ -753,28 +741,21 @@ def test_empty_dag():
     assert abs(indicator.mean() - empty) < 4 * standard_errors(indicator)
 
 
-def load(name):
-    return np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1)
-
-
-def exact_reference(name, kind):
-    path = DATA / f"{name}_exact_{kind}_posterior.csv"
-    return np.loadtxt(path, delimiter=",")
-
-
 @pytest.mark.parametrize(
     ("name", "score"), [("gauss5", BGe(alpha_mu=1.0)), ("cancer300", BDe())]
 )
 def test_reference_and_order_bias(name, score):
     # Both samplers on the same data: each gives its own exact posterior, and the
     # order's differs from the DAGs' by up to 0.1.
-    X = load(name)
+    X = read_data(name)
     X = X.astype(int) if name == "cancer300" else X
     settings = {
         "search_space": "full", "n_iter": 400_000, "n_draws": 20_000, "n_chains": 1,
         "random_state": 0,
     }  # fmt: skip
-    dag_exact, order_exact = (exact_reference(name, kind) for kind in ("dag", "order"))
+    dag_exact, order_exact = (
+        read_exact_posterior(name, kind) for kind in ("dag", "order")
+    )
     assert np.abs(dag_exact - order_exact).max() > 0.05
     partition = PartitionMCMCStructure(score, **settings).fit(X)
     order = OrderMCMCStructure(score, **settings).fit(X)

@@ -11,6 +11,7 @@ import pytest
 from joblib import Parallel, delayed
 from scipy.stats import norm
 
+from helpers import graph as edges
 from skbidag import OrderMCMCStructure, PCSkeleton, _pc
 from skbidag._causal_learn import orient_quickly, to_causal_graph
 from skbidag._core._pc import separate_discrete, separate_gaussian
@@ -275,13 +276,6 @@ def test_run_threads_keeps_the_order(n_items, n_jobs):
 
 
 # Constraints -----------------------------------------------------------------
-
-
-def edges(n_features, *pairs):
-    out = np.zeros((n_features, n_features), dtype=bool)
-    for i, j in pairs:
-        out[i, j] = True
-    return out
 
 
 def to_knowledge(forbidden):

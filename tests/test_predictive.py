@@ -1,6 +1,5 @@
 import warnings
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +8,7 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from helpers import DATA, random_dag
 from skbidag import OrderMCMCStructure
 from skbidag._core._predictive import log_mean_over_dags, mean_level_probabilities
 from skbidag._posterior import DAGSamples
@@ -29,7 +29,6 @@ from skbidag.scores import (
     PredictiveScore,
 )
 
-DATA = Path(__file__).parent / "data"
 LEVELS = [2, 3, 2, 3, 2]
 
 
@@ -37,14 +36,9 @@ def packed(dags):
     return DAGSamples(np.packbits(np.asarray(dags, dtype=bool)[None], axis=-1))
 
 
-def random_dags(seed, n=5, n_dags=7, n_parents=1.6):
+def some_dags(rng):
     """Random DAGs, the first three of them twice."""
-    rng = np.random.default_rng(seed)
-    dags = []
-    for _ in range(n_dags):
-        order = rng.permutation(n)
-        upper = np.triu(rng.random((n, n)) < 2 * n_parents / (n - 1), 1)
-        dags.append(upper[np.ix_(order, order)])
+    dags = [random_dag(rng, 5, density=0.8) for _ in range(7)]
     return dags + dags[:3]
 
 
@@ -63,7 +57,7 @@ def log_joint(score, dag, X):
 def gaussian():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5)) @ rng.normal(size=(5, 5)) + 3
-    dags = random_dags(0)
+    dags = some_dags(rng)
     return BGe().fit(X), dags, X
 
 
@@ -72,7 +66,7 @@ def categorical():
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.integers(0, r, 80) for r in LEVELS])
     X[:, 1] = np.where(rng.random(80) < 0.6, X[:, 3], X[:, 1])
-    dags = random_dags(1)
+    dags = some_dags(rng)
     return BDe().fit(X), dags, X
 
 
@@ -250,6 +244,7 @@ def with_holes(categorical):
 
 # 1: sum out variable by variable; 5: both ways; 1024: enumerate
 # 0: rows all together; 2 and 32: those with holes one by one
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("max_enumerated", "few_rows"), [(1, 0), (5, 0), (5, 2), (1024, 0), (1024, 32)]
 )

@@ -1,10 +1,7 @@
 """Runs that end early and go on: max_time, Ctrl-C, checkpoints."""
 
 import pickle
-import signal
-import subprocess
 import sys
-import textwrap
 import threading
 import time
 
@@ -14,6 +11,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
+from helpers import (
+    Callback,
+    assert_same_draws,
+    control_c,
+    python_process,
+    wait_for_chains,
+)
 from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,
@@ -44,16 +48,6 @@ def make(estimator, **params):
     else:
         params = {"search_space": "pc", **params}
     return estimator(**params)
-
-
-def assert_same_draws(model, other):
-    assert_array_equal(model.dag_samples_.packed, other.dag_samples_.packed)
-    assert_array_equal(model.log_score_trace_, other.log_score_trace_)
-    assert_array_equal(model.rhat_, other.rhat_)
-    assert_array_equal(model.acceptance_rate_, other.acceptance_rate_)
-    assert_array_equal(model.adjacency_, other.adjacency_)
-    assert_array_equal(model.adjacency_probabilities_, other.adjacency_probabilities_)
-    assert model.n_iter_ == other.n_iter_
 
 
 class StopAfter(Stop):
@@ -105,6 +99,7 @@ def clock(monkeypatch, blocks_of_hundred):
 # --------------------------------------------------------------------- max_time
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_max_time_ends_a_long_run(data, estimator, n_jobs):
@@ -121,6 +116,7 @@ def test_max_time_ends_a_long_run(data, estimator, n_jobs):
     assert model.sample(2, random_state=0).shape == (2, 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looks", [250, 251, 252, 280])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -201,6 +197,7 @@ def test_max_time_is_checked(data):
         make(OrderMCMCStructure, max_time=-1).fit(data)
 
 
+@pytest.mark.slow
 def test_max_time_in_other_processes(data):
     """The clock goes along with the chains, and holds for those that wait as well."""
     model = make(
@@ -234,16 +231,7 @@ def test_chains_of_a_worker_take_turns(data, blocks_of_hundred):
     """When one is stopped, the others have come as far."""
     seen = []
 
-    class Watch:
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
+    class Watch(Callback):
         def on_fit_task_end(self, estimator, context):
             if context.task_name == "steps":
                 seen.append(context.parent.task_id)
@@ -256,9 +244,8 @@ def test_chains_of_a_worker_take_turns(data, blocks_of_hundred):
 
 def test_draws_at_a_number_of_steps():
     schedule = Schedule(burn_in=10, thin=4, n_draws=3)
-    assert [schedule.n_draws_after(k) for k in (0, 10, 13, 14, 18, 22, 99)] == [
-        0, 0, 0, 1, 2, 3, 3,
-    ]  # fmt: skip
+    steps = [0, 10, 13, 14, 18, 22, 99]
+    assert [schedule.n_draws_after(k) for k in steps] == [0, 0, 0, 1, 2, 3, 3]
     run = ChainRun(np.zeros((3, 2, 1), np.uint8), np.arange(3.0), {}, 22)
     assert run.draws(2).log_scores.tolist() == [2.0]
     assert run.draws(0, 2).before(run.draws(2)).log_scores.tolist() == [0.0, 1.0, 2.0]
@@ -267,13 +254,14 @@ def test_draws_at_a_number_of_steps():
 # ----------------------------------------------------------------------- Ctrl-C
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("estimator", ["OrderMCMCStructure", "PartitionMCMCStructure"])
 def test_control_c_keeps_the_draws(estimator, n_jobs):
     """Twice: in the first fit, and in the one that goes on."""
     script = f"""
-        import time, warnings
+        import sys, time, warnings
         import numpy as np
         from skbidag import {estimator}
         warnings.simplefilter("error")
@@ -281,14 +269,14 @@ def test_control_c_keeps_the_draws(estimator, n_jobs):
         model = {estimator}(
             search_space="pc", n_iter=10**9, n_draws=10**6, burn_in=0.0,
             n_jobs={n_jobs}, n_chains=3, warm_start=True, random_state=0,
+            verbose=10**6,  # a line after every block of steps
         )
         n_draws = 0
         for _ in range(2):
-            print("ready", flush=True)
             try:
                 model.fit(X)
             except KeyboardInterrupt as interrupt:
-                print(time.time(), flush=True)
+                print(time.process_time(), file=sys.stderr)
                 made = model.log_score_trace_.shape[1]
                 assert made > n_draws, (made, n_draws)
                 assert f"Each chain made {{made}} of" in interrupt.__notes__[0]
@@ -296,7 +284,7 @@ def test_control_c_keeps_the_draws(estimator, n_jobs):
         model.score_samples(X[:3])
         # as if nothing had happened
         n_more = n_draws + 20
-        model.set_params(n_draws=n_more).fit(X)
+        model.set_params(n_draws=n_more, verbose=0).fit(X)
         whole = {estimator}(
             search_space="pc", n_iter=1000 * n_more, n_draws=n_more, burn_in=0.0,
             n_jobs={n_jobs}, n_chains=3, random_state=0,
@@ -305,42 +293,21 @@ def test_control_c_keeps_the_draws(estimator, n_jobs):
         np.testing.assert_array_equal(
             model.dag_samples_.packed, whole.dag_samples_.packed
         )
-        print("same", flush=True)
+        print("same", file=sys.stderr)
     """
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", textwrap.dedent(script)], stdout=subprocess.PIPE
-    )
-    try:
+    with python_process(script) as process:
         for _ in range(2):
-            assert process.stdout.readline().strip() == b"ready"
-            time.sleep(0.6)
-            sent = time.time()
-            process.send_signal(signal.SIGINT)
-            caught = float(process.stdout.readline())
-            # half a second, and some for a busy machine
-            assert caught - sent < 1.0
-        assert process.stdout.readline().strip() == b"same"
-        assert process.wait(timeout=60) == 0
-    finally:
-        process.kill()
-        process.stdout.close()
-        process.wait()
+            wait_for_chains(process, 3)
+            assert control_c(process) < 1.0
+        assert process.stderr.readline() == "same\n"
+        assert process.wait() == 0
 
 
-class Interrupt:
+class Interrupt(Callback):
     """A callback that interrupts at a chain's step."""
 
     def __init__(self, at):
         self.left = at
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
 
     def on_fit_task_end(self, estimator, context):
         self.left -= context.task_name == "steps"

@@ -4,7 +4,6 @@ import csv
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from math import lgamma, log
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,12 +12,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from helpers import DATA, all_dags
 from skbidag._core._subsets import subset_maxima
 from skbidag.scores import BDe, BGe, CategoricalBIC, CategoricalScore, GaussianBIC
 from skbidag.scores._resolve import kind_for, resolve_score
 from skbidag.scores.base import BaseScore
-
-DATA = Path(__file__).parent / "data"
 
 
 def load(name):
@@ -349,16 +347,6 @@ def test_many_configurations():
 
 
 # What a score means
-
-
-def all_dags(n):
-    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
-    for bits in product([0, 1], repeat=len(pairs)):
-        dag = np.zeros((n, n), dtype=int)
-        for (i, j), bit in zip(pairs, bits, strict=True):
-            dag[i, j] = bit
-        if not np.trace(np.linalg.matrix_power(np.eye(n, dtype=int) + dag, n)) > n:
-            yield dag
 
 
 def equivalence_class(dag):

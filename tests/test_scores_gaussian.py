@@ -3,7 +3,6 @@
 import itertools
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,17 +13,13 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 from sklearn.base import clone
 
-from skbidag.graphs import is_dag, to_cpdag
+from helpers import DATA, all_dags, read_data
+from skbidag.graphs import to_cpdag
 from skbidag.scores import BaseScore, BGe, GaussianBIC, GaussianScore, GaussianTerms
 from skbidag.scores._gaussian import least_residual_share
 
-DATA = Path(__file__).parent / "data"
 # BiDAG's names of the parameters
 PARAMETERS = {"am": "alpha_mu", "aw": "alpha_w", "edgepf": "edge_penalty"}
-
-
-def read_data(name):
-    return np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1)
 
 
 def reference_rows(file):
@@ -101,16 +96,6 @@ def exact_score(X, node, parents):
         - (a + N) / 2 * math.log(block[l][l])
         - log_det / 2
     )
-
-
-def all_dags(n):
-    places = [(i, j) for i in range(n) for j in range(n) if i != j]
-    for code in range(2 ** len(places)):
-        A = np.zeros((n, n), dtype=bool)
-        for bit, (i, j) in enumerate(places):
-            A[i, j] = code >> bit & 1
-        if is_dag(A):
-            yield A
 
 
 # ------------------------------------------------------------- reference values

@@ -1,6 +1,7 @@
 """Search spaces and constraints: what a user may say about edges, and how it holds."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,9 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 from sklearn.covariance import GraphicalLasso, GraphicalLassoCV
 
-from skbidag import OrderMCMCStructure, PCSkeleton
+import helpers
+from helpers import graph as matrix
+from skbidag import PCSkeleton
 from skbidag._constraints import resolve_constraints, resolve_edges, tier_ban
 from skbidag._problem import Problem
 from skbidag._search_space import (
@@ -26,23 +29,12 @@ from skbidag.scores import BGe
 
 NAMES = np.array(["a", "b", "c", "d"])
 
-
-def matrix(n, *edges):
-    result = np.zeros((n, n), dtype=bool)
-    for i, j in edges:
-        result[i, j] = True
-    return result
+quick = partial(helpers.quick, search_space="pc")
 
 
 @pytest.fixture(scope="module")
 def data():
     return make_gaussian_network(200, 8, random_state=3).data
-
-
-def quick(**kwargs):
-    settings = {"search_space": "pc", "n_iter": 2000, "n_draws": 40, "n_chains": 2,
-                "random_state": 0}  # fmt: skip
-    return OrderMCMCStructure(**{**settings, **kwargs})
 
 
 def space_of(search_space, X, names=None, sample_weight=None, constraints=None):

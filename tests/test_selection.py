@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from helpers import quick, random_dag
 from skbidag import (
     IterativeSearchStructure,
     MarkovBlanketSelector,
-    OrderMCMCStructure,
     PCSkeleton,
     graphs,
 )
@@ -25,12 +25,6 @@ from skbidag.scores import BDe, BGe, CategoricalBIC, GaussianBIC
 
 # a -> c <- b, c -> d; e alone
 NAMES = list("abcde")
-
-
-def structure(**params):
-    return OrderMCMCStructure(
-        **{"n_iter": 2000, "n_draws": 50, "n_chains": 2, "random_state": 0, **params}
-    )
 
 
 def make_data(seed=0, n_rows=300):
@@ -48,12 +42,7 @@ def X():
 
 def test_probabilities_are_shares_of_blankets():
     rng = np.random.default_rng(0)
-    dags = []
-    for _ in range(30):
-        order = rng.permutation(7)
-        A = np.zeros((7, 7), dtype=bool)
-        A[np.ix_(order, order)] = np.triu(rng.random((7, 7)) < 0.3, 1)
-        dags.append(A)
+    dags = [random_dag(rng, 7, 0.3) for _ in range(30)]
     samples = DAGSamples(np.packbits(np.array(dags).reshape(2, 15, 7, 7), axis=-1))
     for node in range(7):
         expected = np.zeros(7)
@@ -69,11 +58,11 @@ def test_probabilities_are_shares_of_blankets():
 
 def test_target_among_the_columns(X):
     frame = pd.DataFrame(X, columns=NAMES)
-    selector = MarkovBlanketSelector(structure(), target="a").fit(frame)
+    selector = MarkovBlanketSelector(quick(), target="a").fit(frame)
     assert selector.get_feature_names_out().tolist() == ["b", "c"]
     assert selector.blanket_probabilities_[0] == 0.0
     assert selector.n_features_in_ == 5
-    by_index = MarkovBlanketSelector(structure(), target=0).fit(X)
+    by_index = MarkovBlanketSelector(quick(), target=0).fit(X)
     assert_array_equal(by_index.blanket_probabilities_, selector.blanket_probabilities_)
     assert_array_equal(by_index.transform(X), X[:, [1, 2]])
     selected = selector.set_output(transform="pandas").transform(frame)
@@ -81,7 +70,7 @@ def test_target_among_the_columns(X):
 
 
 def test_threshold(X):
-    selector = MarkovBlanketSelector(structure(), target="d")
+    selector = MarkovBlanketSelector(quick(), target="d")
     selector.fit(pd.DataFrame(X, columns=NAMES))
     for threshold in (0.0, 0.3, 1.0):
         mask = selector.set_params(threshold=threshold).get_support()
@@ -98,7 +87,7 @@ def test_y_is_one_more_variable(X, kind):
         "polars": lambda X: pl.DataFrame(X, schema=list("abde")),
     }[kind]
     others, y = make(np.delete(X, 2, axis=1)), X[:, 2]
-    selector = MarkovBlanketSelector(structure()).fit(others, y)
+    selector = MarkovBlanketSelector(quick()).fit(others, y)
     assert_array_equal(selector.get_support(), [True, True, True, False])
     assert selector.n_features_in_ == 4
     assert selector.estimator_.n_features_in_ == 5
@@ -113,12 +102,12 @@ def test_y_is_one_more_variable(X, kind):
 
 def test_constraints_can_name_y(X):
     frame = pd.DataFrame(np.delete(X, 2, axis=1), columns=list("abde"))
-    estimator = structure(forbidden_edges=[("a", "y"), ("y", "a")])
+    estimator = quick(forbidden_edges=[("a", "y"), ("y", "a")])
     selector = MarkovBlanketSelector(estimator).fit(frame, X[:, 2])
     edges = selector.estimator_.adjacency_probabilities_
     assert edges[0, 4] == edges[4, 0] == 0
     named = pd.Series(X[:, 2], name="c")
-    selector = MarkovBlanketSelector(structure()).fit(frame, named)
+    selector = MarkovBlanketSelector(quick()).fit(frame, named)
     assert selector.estimator_.feature_names_in_.tolist() == list("abdec")
     # a name that is taken gives way
     selector.fit(frame, named.rename("a"))
@@ -130,15 +119,15 @@ def test_constraints_can_name_y(X):
 @pytest.mark.parametrize("labels", [[0, 1], [False, True], ["no", "yes"]])
 def test_two_classes_are_zeros_and_ones(X, labels):
     y = np.array(labels)[(X[:, 0] + X[:, 4] > 0).astype(int)]
-    selector = MarkovBlanketSelector(structure()).fit(X, y)
+    selector = MarkovBlanketSelector(quick()).fit(X, y)
     assert_array_equal(selector.get_support(indices=True), [0, 4])
-    expected = MarkovBlanketSelector(structure()).fit(X, (y == labels[1]).astype(float))
+    expected = MarkovBlanketSelector(quick()).fit(X, (y == labels[1]).astype(float))
     assert_array_equal(selector.blanket_probabilities_, expected.blanket_probabilities_)
 
 
 def test_more_classes_are_indicators(X):
     y = np.array(["low", "mid", "top"])[np.digitize(X[:, 4], [-1, 1])]
-    selector = MarkovBlanketSelector(structure()).fit(X, y)
+    selector = MarkovBlanketSelector(quick()).fit(X, y)
     assert selector.estimator_.n_features_in_ == 7
     assert_array_equal(selector.target_, [5, 6])
     assert_array_equal(selector.get_support(indices=True), [4])
@@ -155,11 +144,11 @@ def test_more_classes_are_indicators(X):
 def test_categorical_data(X):
     labels = np.array(["low", "high"])[(X > 0).astype(int)]
     frame = pd.DataFrame(labels, columns=NAMES).astype("category")
-    selector = MarkovBlanketSelector(structure()).fit(frame.drop(columns="c"), frame.c)
+    selector = MarkovBlanketSelector(quick()).fit(frame.drop(columns="c"), frame.c)
     assert isinstance(selector.estimator_.score_, BDe)
     assert selector.estimator_.feature_names_in_.tolist() == list("abdec")
     assert {"a", "b", "d"} <= {*selector.get_feature_names_out()}
-    array = MarkovBlanketSelector(structure())
+    array = MarkovBlanketSelector(quick())
     array.fit(np.delete(labels, 2, axis=1), X[:, 2] > 0)
     assert isinstance(array.estimator_.score_, BDe)
     assert_allclose(array.blanket_probabilities_, selector.blanket_probabilities_)
@@ -181,31 +170,33 @@ def test_categorical_data(X):
 def test_y_is_what_the_score_takes(X, score, n_variables):
     codes = (X > 0).astype(int)
     y = codes[:, 0] + codes[:, 4]
-    selector = MarkovBlanketSelector(structure(score=score)).fit(codes, y)
+    selector = MarkovBlanketSelector(quick(score=score)).fit(codes, y)
     assert selector.estimator_.n_features_in_ == n_variables
 
 
 def test_supervised_pipeline(X):
     y = X[:, 0] + X[:, 4] > 0
     pipeline = make_pipeline(
-        StandardScaler(), MarkovBlanketSelector(structure()), LogisticRegression()
+        StandardScaler(), MarkovBlanketSelector(quick()), LogisticRegression()
     )
     assert pipeline.fit(X, y).score(X, y) > 0.95
     assert pipeline[-1].n_features_in_ == 2
     union = FeatureUnion(
         [
-            ("blanket", MarkovBlanketSelector(structure(), target="a")),
+            ("blanket", MarkovBlanketSelector(quick(), target="a")),
             ("scaled", StandardScaler()),
         ]
     ).set_output(transform="pandas")
     both = union.fit_transform(pd.DataFrame(X, columns=NAMES))
     assert both.columns.tolist() == [
-        "blanket__b", "blanket__c", *(f"scaled__{name}" for name in NAMES)
-    ]  # fmt: skip
+        "blanket__b",
+        "blanket__c",
+        *(f"scaled__{name}" for name in NAMES),
+    ]
 
 
 def test_the_structure_may_be_a_pipeline(X):
-    estimator = make_pipeline(StandardScaler(), structure())
+    estimator = make_pipeline(StandardScaler(), quick())
     selector = MarkovBlanketSelector(estimator).fit(X[:, :4] * 1000, X[:, 4] * 1e-3)
     assert selector.estimator_[-1].n_features_in_ == 5
     assert not selector.get_support().any()
@@ -216,7 +207,7 @@ def test_the_structure_may_be_a_pipeline(X):
 
 def test_a_fitted_structure_serves_several_targets(X):
     frame = pd.DataFrame(X, columns=NAMES)
-    fitted = structure().fit(frame)
+    fitted = quick().fit(frame)
     for target, blanket in {"a": "bc", "c": ["a", "b", "d"], "d": "c"}.items():
         selector = MarkovBlanketSelector(FrozenEstimator(fitted), target=target)
         selector.fit(frame)
@@ -224,7 +215,7 @@ def test_a_fitted_structure_serves_several_targets(X):
         assert selector.estimator_.dag_samples_ is fitted.dag_samples_
     with pytest.raises(ValueError, match="feature names"):
         selector.fit(frame.rename(columns={"a": "z"}))
-    frozen = FrozenEstimator(structure().fit(X))
+    frozen = FrozenEstimator(quick().fit(X))
     with pytest.raises(ValueError, match="5 variables, but the data have 4"):
         MarkovBlanketSelector(frozen, target=0).fit(X[:, :4])
     supervised = MarkovBlanketSelector(frozen).fit(X[:, :4], X[:, 4])
@@ -233,13 +224,13 @@ def test_a_fitted_structure_serves_several_targets(X):
 
 def test_weights_reach_the_structure(X):
     weights = np.r_[np.ones(200), np.zeros(100)]
-    plain = MarkovBlanketSelector(structure(), target=0).fit(X[:200])
-    weighted = MarkovBlanketSelector(structure(), target=0)
+    plain = MarkovBlanketSelector(quick(), target=0).fit(X[:200])
+    weighted = MarkovBlanketSelector(quick(), target=0)
     weighted.fit(X, sample_weight=weights)
     assert weighted.estimator_.score_.n_effective_ == 200
     assert_allclose(weighted.blanket_probabilities_, plain.blanket_probabilities_)
     with config_context(enable_metadata_routing=True):
-        selector = MarkovBlanketSelector(structure(), target=0)
+        selector = MarkovBlanketSelector(quick(), target=0)
         with pytest.raises(ValueError, match="sample_weight"):
             selector.fit(X, sample_weight=weights)
         selector.estimator.set_fit_request(sample_weight=True)
@@ -252,7 +243,7 @@ def test_weights_reach_the_structure(X):
 def test_rows_with_missing_cells(X):
     holes = X.copy()
     holes[:10, 0] = np.nan
-    selector = MarkovBlanketSelector(structure(), target=0)
+    selector = MarkovBlanketSelector(quick(), target=0)
     with pytest.warns(UserWarning, match="10 of 300 rows"):
         selector.fit(holes)
     assert selector.transform(holes).shape == (300, 2)
@@ -263,31 +254,31 @@ def test_callbacks_reach_the_structure(X, capsys):
     from sklearn.callback import ProgressBar
 
     bar = ProgressBar(max_propagation_depth=None)
-    selector = MarkovBlanketSelector(structure(), target=0).set_callbacks(bar)
+    selector = MarkovBlanketSelector(quick(), target=0).set_callbacks(bar)
     selector.fit(X)
     assert capsys.readouterr().out.count("chain #") == 2
-    frozen = FrozenEstimator(structure().fit(X))
+    frozen = FrozenEstimator(quick().fit(X))
     MarkovBlanketSelector(frozen, target=0).set_callbacks(bar).fit(X)
 
 
 def test_errors(X):
     with pytest.raises(NotFittedError):
-        MarkovBlanketSelector(structure()).transform(X)
+        MarkovBlanketSelector(quick()).transform(X)
     with pytest.raises(ValueError, match="requires y to be passed"):
-        MarkovBlanketSelector(structure()).fit(X)
+        MarkovBlanketSelector(quick()).fit(X)
     with pytest.raises(ValueError, match="target names an unknown variable: 'z'"):
-        MarkovBlanketSelector(structure(), target="z").fit(X)
+        MarkovBlanketSelector(quick(), target="z").fit(X)
     with pytest.raises(ValueError, match="target has the index 5"):
-        MarkovBlanketSelector(structure(), target=5).fit(X)
+        MarkovBlanketSelector(quick(), target=5).fit(X)
     with pytest.raises(TypeError, match="must learn dag_samples_"):
         MarkovBlanketSelector(PCSkeleton(), target=0).fit(X)
     with pytest.raises(ValueError, match="y contains NaN"):
-        MarkovBlanketSelector(structure()).fit(X, np.where(X[:, 0] > 0, 1, np.nan))
+        MarkovBlanketSelector(quick()).fit(X, np.where(X[:, 0] > 0, 1, np.nan))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        MarkovBlanketSelector(structure()).fit(X, X[:-1, 0])
+        MarkovBlanketSelector(quick()).fit(X, X[:-1, 0])
     for params in ({"threshold": 1.1}, {"target": 0.5}, {"target_type": "other"}):
         with pytest.raises(ValueError, match=f"'{next(iter(params))}' parameter"):
-            MarkovBlanketSelector(structure(), **params).fit(X, X[:, 0])
+            MarkovBlanketSelector(quick(), **params).fit(X, X[:, 0])
     best = IterativeSearchStructure(n_draws=0, random_state=0)
     selector = MarkovBlanketSelector(best, target=2).fit(X)
     assert set(selector.blanket_probabilities_) == {0.0, 1.0}

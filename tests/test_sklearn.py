@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 
 import joblib
 import numpy as np
@@ -17,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.utils.estimator_checks import check_param_validation
 
+from helpers import Callback, assert_same_draws, quick
 from skbidag import (
     IterativeSearchStructure,
     MarkovBlanketSelector,
@@ -28,14 +28,9 @@ from skbidag import (
 )
 from skbidag.scores import BDe, BGe, CategoricalBIC, GaussianBIC
 
-QUICK = {"n_iter": 500, "n_draws": 20, "n_chains": 2, "random_state": 0}
 SAMPLERS = [OrderMCMCStructure, PartitionMCMCStructure]
 STRUCTURES = [*SAMPLERS, IterativeSearchStructure]
 NAMES = list("abcd")
-
-
-def quick(structure=OrderMCMCStructure, **params):
-    return structure(**{**QUICK, **params})
 
 
 def gaussian(seed=0, n_rows=120):
@@ -61,18 +56,17 @@ def X():
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_pipeline(X, structure):
     pipeline = Pipeline([("scale", StandardScaler()), ("learn", quick(structure))])
-    pipeline.fit(X * [1, 10, 100, 1000])
+    units = [1, 8, 64, 1024]  # powers of two: no rounding
+    pipeline.fit(X * units)
     alone = quick(structure).fit(StandardScaler().fit_transform(X))
     assert_array_equal(
         pipeline["learn"].adjacency_probabilities_, alone.adjacency_probabilities_
     )
     new = gaussian(1, 10)
     scaled = StandardScaler().fit(X).transform(new)
-    assert_allclose(
-        pipeline.score_samples(new * [1, 10, 100, 1000]), alone.score_samples(scaled)
-    )
-    assert np.isclose(pipeline.score(new * [1, 10, 100, 1000]), alone.score(scaled))
-    assert_allclose(pipeline.predict(new * [1, 10, 100, 1000]), alone.predict(scaled))
+    assert_allclose(pipeline.score_samples(new * units), alone.score_samples(scaled))
+    assert np.isclose(pipeline.score(new * units), alone.score(scaled))
+    assert_allclose(pipeline.predict(new * units), alone.predict(scaled))
 
 
 def test_encoded_categories_in_a_pipeline():
@@ -254,9 +248,11 @@ def test_weights_are_routed(X):
     with config_context(enable_metadata_routing=True):
         model = quick().set_fit_request(sample_weight=True)
         pipeline = Pipeline(
-            [("scale", StandardScaler().set_fit_request(sample_weight=True)),
-             ("learn", model)]
-        )  # fmt: skip
+            [
+                ("scale", StandardScaler().set_fit_request(sample_weight=True)),
+                ("learn", model),
+            ]
+        )
         pipeline.fit(X, sample_weight=weights)
         assert pipeline["learn"].score_.n_effective_ == 80
         search = GridSearchCV(model, {"max_parents": [1, 3]}, cv=2)
@@ -313,42 +309,48 @@ def test_one_worker_inside_a_parallel_search(X, backend):
 
 def test_workers_of_a_fit(X, monkeypatch):
     """Chains run in several threads alone, and in one inside a parallel loop."""
+    one_worker = quick(n_chains=4).fit(X)
     threads = {}
     run_group, lock = _chains.run_group, threading.Lock()
+    meeting, together = threading.Barrier(2), True
 
     def watched(make_chain, tables, *args):
         with lock:  # the tables stay alive, so their number is one fit's
             threads.setdefault(id(tables), (tables, set()))[1].add(
                 threading.get_ident()
             )
-        time.sleep(0.05)  # time for another thread to take the next chains
+        if together:
+            meeting.wait(60.0)  # one thread cannot take the other's chains
         return run_group(make_chain, tables, *args)
 
     monkeypatch.setattr(_chains, "run_group", watched)
-    alone = quick(n_jobs=2, n_chains=4).fit(X)
+    two_workers = quick(n_jobs=2, n_chains=4).fit(X)
     assert [len(used) for _, used in threads.values()] == [2]
     threads.clear()
+    together = False
     with joblib.parallel_config(backend="threading"):
         search = GridSearchCV(
-            quick(n_jobs=2, n_chains=4), {"max_parents": [3, 14]}, cv=2, n_jobs=2,
+            quick(n_jobs=2, n_chains=4),
+            {"max_parents": [3, 14]},
+            cv=2,
+            n_jobs=2,
             refit=False,
-        )  # fmt: skip
+        )
         search.fit(X)
     assert [len(used) for _, used in threads.values()] == [1] * 4
     # a sequential outer loop leaves the workers to the inner one
     threads.clear()
+    together = True
     search.set_params(n_jobs=1).fit(X)
     assert [len(used) for _, used in threads.values()] == [2] * 4
     assert _parallel.n_workers(3) == 3
-    assert_array_equal(
-        alone.dag_samples_.packed, quick(n_chains=4).fit(X).dag_samples_.packed
-    )
+    assert_same_draws(two_workers, one_worker)
 
 
 # Progress
 
 
-class StopAfter:
+class StopAfter(Callback):
     """A callback that lets every chain make so many hundredths of its steps."""
 
     def __init__(self, hundredths):
@@ -356,12 +358,6 @@ class StopAfter:
 
     def setup(self, estimator, context):
         self.seen = {}
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
 
     def on_fit_task_end(self, estimator, context):
         if context.task_name != "steps":
@@ -395,7 +391,7 @@ def test_early_stopping(X, structure, n_jobs, monkeypatch):
 def test_stopped_before_the_first_draw(X, monkeypatch):
     monkeypatch.setattr(_chains, "BLOCK_LOOKUPS", 1)
     model = quick(n_iter=2000).set_callbacks(StopAfter(1))
-    with pytest.warns(ConvergenceWarning, match="stopped.*none of 20 draws"):
+    with pytest.warns(ConvergenceWarning, match="stopped.*none of 40 draws"):
         model.fit(X)
     assert len(model.dag_samples_) == 2  # one from where each chain stands
     assert np.isfinite(model.adjacency_probabilities_).all()

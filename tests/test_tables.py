@@ -1,11 +1,14 @@
 """Score tables against local scores, and their sums and maxima against naive twins."""
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import helpers
+from helpers import MadeUpScore
 from skbidag._core._order import OrderChain
 from skbidag._core._subsets import (
     exp_values,
@@ -25,37 +28,12 @@ from skbidag._workspace import Workspace
 from skbidag.scores import BGe
 from skbidag.scores.base import BaseScore
 
-
-class MadeUpScore(BaseScore):
-    """A plain Python score with arbitrary values: normal, times `spread`."""
-
-    def __init__(self, spread=1.0, seed=0):
-        self.spread = spread
-        self.seed = seed
-
-    def _fit(self, X, sample_weight):
-        pass
-
-    def log_marginal_likelihood(self, node, parents):
-        key = [self.seed, node, *(np.asarray(parents) + 1)]
-        return self.spread * np.random.default_rng(key).normal() - 1000.0
+random_space = partial(helpers.random_space, max_candidates=5, outsiders=0.7)
 
 
 class BrokenScore(MadeUpScore):
     def log_marginal_likelihood(self, node, parents):
         return np.nan if node == 1 and 2 in parents else 0.0
-
-
-def random_space(rng, n, extended=True, max_candidates=5, outsiders=0.7, required=0.0):
-    """A random search space: candidates, some of them required, and outsiders."""
-    permitted = np.zeros((n, n), dtype=bool)
-    for j in range(n):
-        others = np.delete(np.arange(n), j)
-        size = rng.integers(0, min(max_candidates, n - 1) + 1)
-        permitted[rng.permutation(others)[:size], j] = True
-    extra = ~permitted & ~np.eye(n, dtype=bool) & (rng.random((n, n)) < outsiders)
-    needed = permitted & (rng.random((n, n)) < required)
-    return SearchSpace(permitted, extra & extended, needed, extended)
 
 
 def full_space(n):
@@ -289,7 +267,7 @@ def test_sums_of_made_up_scores(spread, extended, required):
     """From everything in range to nothing in range, through the rows in between."""
     rng = np.random.default_rng(3)
     score = MadeUpScore(spread).fit(np.zeros((1, 7)))
-    space = random_space(rng, 7, extended, 4, required=required)
+    space = random_space(rng, 7, extended, max_candidates=4, required=required)
     for table in build_tables(score, space, sums=True):
         assert_table_is_right(score, space, table)
         assert_sums_are_right(table, rng)
@@ -382,7 +360,7 @@ def test_strongly_correlated_data_with_many_rows():
 def test_best_parents(extended, required):
     rng = np.random.default_rng(10)
     score = MadeUpScore(1e4).fit(np.zeros((1, 7)))
-    space = random_space(rng, 7, extended, 4, required=required)
+    space = random_space(rng, 7, extended, max_candidates=4, required=required)
     for table in build_tables(score, space, maxima=True):
         for mask in range(len(table.scores)):
             columns = table.outsiders[rng.random(len(table.outsiders)) < 0.5]
@@ -602,7 +580,7 @@ def test_an_order_looks_up_these_sums_and_maxima(spread, extended, required):
     rng = np.random.default_rng(19)
     n = 7
     score = MadeUpScore(spread).fit(np.zeros((1, n)))
-    space = random_space(rng, n, extended, 4, required=required)
+    space = random_space(rng, n, extended, max_candidates=4, required=required)
     tables = build_tables(score, space, sums=True, maxima=True)
     for maximize in (False, True):
         reduce = np.max if maximize else log_sum_exp

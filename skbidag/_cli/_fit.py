@@ -159,11 +159,6 @@ def fit(estimator, variables, *, progress=False):
 
 def make_frame(variables):
     """Make a data frame, so that the estimator knows the names."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise InputError(
-            "The command needs the package pandas. Install it with 'pip install "
-            "pandas'."
-        ) from error
+    import pandas  # takes a while
+
     return pandas.DataFrame(dict(zip(variables.names, variables.columns, strict=True)))

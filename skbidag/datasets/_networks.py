@@ -190,13 +190,8 @@ class DiscreteNetwork:
 
 
 def _to_frame(codes, names, levels):
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "as_frame=True needs the package pandas. "
-            "Install it with 'pip install pandas'."
-        ) from error
+    import pandas as pd  # takes a while
+
     return pd.DataFrame(
         {
             name: pd.Categorical.from_codes(codes[:, i], categories=levels[i])
