@@ -1,17 +1,15 @@
 """What the scores of categorical data share: codes, counts and tables."""
 
-from functools import cached_property
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skbidag._core._discrete import Outsiders, fill_discrete_table
 from skbidag.scores._categories import (
     check_categories,
     columns_of,
     encode_column,
     learn_levels,
 )
+from skbidag.scores._walks import Walks
 from skbidag.scores._weights import check_weights
 from skbidag.scores.base import BaseScore
 
@@ -68,7 +66,7 @@ class DiscreteScore(BaseScore):
         self.n_levels_ = np.array([len(known) for known in levels], dtype=np.intp)
         self.codes_, self.counts_ = _collapse(codes, weights[keep], self.n_levels_)
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
-        self.__dict__.pop("_all_variables", None)  # of an earlier fit
+        self._walks = Walks(self._columns, self._weights, self.n_levels_)
 
     def encode(self, X, missing="error"):
         """Code new data by the levels seen in fit.
@@ -128,7 +126,7 @@ class DiscreteScore(BaseScore):
         self._fill_table(
             node,
             [],
-            self._all_variables,
+            self._walks.all_variables,
             n,
             table,
             fixed=(configuration, n_configurations, log_odds),
@@ -137,30 +135,18 @@ class DiscreteScore(BaseScore):
         log_scores[parents] = log_scores[node] = -np.inf
         return log_scores
 
-    @cached_property
-    def _all_variables(self):
-        """All variables as outsiders, laid out for the kernel once."""
-        return self._outsiders(np.arange(self.n_features_in_))
-
-    def _outsiders(self, variables):
-        return Outsiders(self._columns, self._weights, self.n_levels_, variables)
-
     def fill_table(self, node, candidates, outsiders, base_column, out):
-        self._fill_table(node, candidates, self._outsiders(outsiders), base_column, out)
+        outsiders = self._walks.outsiders(outsiders)
+        self._fill_table(node, candidates, outsiders, base_column, out)
 
     def fill_table_for_maxima(self, node, candidates, outsiders, base_column, out):
-        self._fill_table(
-            node, candidates, self._outsiders(outsiders), base_column, out,
-            best_only=True,
-        )  # fmt: skip
+        outsiders = self._walks.outsiders(outsiders)
+        self._fill_table(node, candidates, outsiders, base_column, out, best_only=True)
 
     def _fill_table(self, node, candidates, outsiders, base_column, out, **options):
         """Let the kernel fill a table."""
         pseudo_count, cost = self._kernel_constants(node)
-        fill_discrete_table(
-            self._columns,
-            self._weights,
-            self.n_levels_,
+        self._walks.fill_table(
             node,
             candidates,
             outsiders,
