@@ -1,7 +1,9 @@
 """BDe and BIC: reference values, tables against naive twins, input of every kind."""
 
 import csv
+import pickle
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from itertools import product
 from math import lgamma, log
 
@@ -321,6 +323,90 @@ def test_tables_in_threads():
         threaded = list(pool.map(build, nodes))
     for node, result in zip(nodes, threaded, strict=True):
         assert_array_equal(result, build(node))
+
+
+def questions(rng, n, n_questions):
+    """Tables and additions of all sizes, as functions of a score."""
+    for _ in range(n_questions):
+        node, *others = rng.permutation(n)
+        k = rng.integers(min(n, 8))
+        candidates, outsiders = others[:k], others[k : rng.integers(k, n)]
+
+        def complete(score, ask=(node, candidates, outsiders)):
+            return table(score, *ask)
+
+        def maxima(score, ask=(node, candidates, outsiders)):
+            node, candidates, outsiders = map(np.asarray, ask)
+            out = np.full((2 ** len(candidates), n + 1), -np.inf)
+            score.fill_table_for_maxima(node, candidates, outsiders, n, out)
+            return out
+
+        def additions(score, ask=(node, candidates)):
+            return score.addition_scores(*ask)
+
+        yield from (complete, maxima, additions)
+
+
+@pytest.mark.parametrize("weighting", ["none", "float"])
+@pytest.mark.parametrize("make", [BDe, BIC], ids=["BDe", "BIC"])
+@pytest.mark.parametrize(
+    "n_levels", [[2, 3, 1, 4] * 4, [2, 3, 5, 7, 11, 13, 17, 19, 23, 2]], ids=len
+)
+def test_what_was_asked_before_makes_no_difference(make, weighting, n_levels):
+    # With many products of levels there are more look-up tables than room for them,
+    # and in some calls so many that they are shorter.
+    rng = np.random.default_rng(0)
+    X = random_data(rng, 250, n_levels)
+    weights = rng.exponential(size=250) if weighting == "float" else None
+    score = make().fit(X, sample_weight=weights)
+    for ask in questions(rng, len(n_levels), 8):
+        fresh = make().fit(X, sample_weight=weights)
+        assert_array_equal(ask(score), ask(fresh))
+
+
+def test_questions_in_threads():
+    rng = np.random.default_rng(0)
+    n_levels = [2, 3, 4, 2, 7] * 3
+    X = random_data(rng, 300, n_levels)
+    score, alone = BDe().fit(X), BDe().fit(X)
+    asked = list(questions(rng, len(n_levels), 20))
+    with ThreadPoolExecutor(4) as pool:
+        threaded = list(pool.map(lambda ask: ask(score), asked))
+    for ask, answer in zip(asked, threaded, strict=True):
+        assert_array_equal(answer, ask(alone))
+    assert 1 <= len(score._walks._idle) <= 4
+    assert len(alone._walks._idle) == 1
+
+
+@pytest.mark.parametrize(
+    "copied", [deepcopy, lambda score: pickle.loads(pickle.dumps(score))]
+)
+def test_copies_and_other_data(copied):
+    rng = np.random.default_rng(0)
+    X = random_data(rng, 300, [2, 3, 4, 2, 7, 2])
+    score = BDe().fit(X)
+    unused = len(pickle.dumps(score))
+    before = score.addition_scores(0, [1]), table(score, 2, [0, 1], [3, 4])
+    assert len(pickle.dumps(score)) == unused  # memory of a walk is left out
+    other = copied(score)
+    # more and fewer rows, variables and levels
+    for n_samples, n_levels in ((900, [2, 9, 4, 3, 2, 2, 3]), (20, [2, 2, 3])):
+        Y = random_data(rng, n_samples, n_levels)
+        score.fit(Y)
+        fresh = BDe().fit(Y)
+        assert_array_equal(score.addition_scores(0, [1]), fresh.addition_scores(0, [1]))
+        assert_array_equal(table(score, 0, [1], [2]), table(fresh, 0, [1], [2]))
+    assert_array_equal(other.addition_scores(0, [1]), before[0])
+    assert_array_equal(table(other, 2, [0, 1], [3, 4]), before[1])
+
+
+def test_a_table_of_the_wrong_size_leaves_the_score_usable():
+    rng = np.random.default_rng(0)
+    score = BDe().fit(random_data(rng, 50, [2, 3, 2, 4]))
+    expected = table(score, 0, [1, 2], [3])
+    with pytest.raises(ValueError, match="4 rows"):
+        score.fill_table(0, np.array([1, 2]), np.array([3]), 4, np.zeros((2, 5)))
+    assert_array_equal(table(score, 0, [1, 2], [3]), expected)
 
 
 def test_many_configurations():

@@ -1,11 +1,9 @@
 """The categorical family of scores: codes, counts and tables."""
 
 from abc import abstractmethod
-from functools import cached_property
 
 import numpy as np
 
-from skbidag._core._discrete import Outsiders, fill_discrete_table
 from skbidag._data import (
     check_categories,
     check_weights,
@@ -13,6 +11,7 @@ from skbidag._data import (
     encode_column,
     learn_levels,
 )
+from skbidag.scores._walks import Walks
 from skbidag.scores.base import BaseScore
 
 # Configurations beyond which pseudo-counts come near the smallest numbers.
@@ -91,7 +90,7 @@ class CategoricalScore(BaseScore):
         self.n_levels_ = np.array([len(known) for known in levels], dtype=np.intp)
         self.codes_, self.counts_ = _collapse(codes, weights[keep], self.n_levels_)
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
-        self.__dict__.pop("_all_variables", None)  # of an earlier fit
+        self._walks = Walks(self._columns, self._weights, self.n_levels_)
 
     def test_data(self, X, sample_weight=None):
         return self.codes_, self.counts_
@@ -121,7 +120,7 @@ class CategoricalScore(BaseScore):
         self._fill_table(
             node,
             [],
-            self._all_variables,
+            self._walks.all_variables,
             n,
             table,
             fixed=(configuration, n_configurations, log_odds),
@@ -130,28 +129,18 @@ class CategoricalScore(BaseScore):
         log_scores[parents] = log_scores[node] = -np.inf
         return log_scores
 
-    @cached_property
-    def _all_variables(self):
-        """All variables as outsiders, laid out for the kernel once."""
-        return self._outsiders(np.arange(self.n_features_in_))
-
-    def _outsiders(self, variables):
-        return Outsiders(self._columns, self._weights, self.n_levels_, variables)
-
     def fill_table(self, node, candidates, outsiders, base_column, out):
-        self._fill_table(node, candidates, self._outsiders(outsiders), base_column, out)
+        outsiders = self._walks.outsiders(outsiders)
+        self._fill_table(node, candidates, outsiders, base_column, out)
 
     def fill_table_for_maxima(self, node, candidates, outsiders, base_column, out):
-        outsiders = self._outsiders(outsiders)
+        outsiders = self._walks.outsiders(outsiders)
         self._fill_table(node, candidates, outsiders, base_column, out, best_only=True)
 
     def _fill_table(self, node, candidates, outsiders, base_column, out, **options):
         """Let the kernel fill a table."""
         pseudo_count, cost = self.kernel_constants(node)
-        fill_discrete_table(
-            self._columns,
-            self._weights,
-            self.n_levels_,
+        self._walks.fill_table(
             node,
             candidates,
             outsiders,

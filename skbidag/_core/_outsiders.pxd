@@ -1,0 +1,70 @@
+"""Declarations of `_outsiders.pyx`."""
+
+from cython cimport final
+
+from skbidag._core._worth cimport Worth
+
+
+cdef struct Groups:
+    # Rows in groups, and within a group in segments.
+    const int* rows
+    int n_groups
+    const int* start          # of each group, and the end of the last one
+    const int* first_segment  # of each group, and the number of segments
+    const int* segment_end
+
+
+@final
+cdef class Outsiders:
+    cdef:
+        readonly object variables
+        int n_classes
+        const int[::1] columns        # the variables, class by class
+        const int[::1] class_start
+        readonly object class_levels
+        const int[::1] levels         # of each class
+        # The codes, row by row; of each class where it begins in a row, and its width,
+        # a multiple of LANES or zero.
+        const unsigned char[:, ::1] bytes
+        const Py_ssize_t[::1] offset
+        const Py_ssize_t[::1] width
+
+
+@final
+cdef class Tally:
+    cdef:
+        Worth worth
+        const int[:, ::1] codes
+        const double[::1] weights
+        Outsiders outsiders
+        double[::1] score             # of the set plus each outsider of the class
+        # Counts of the outsiders side by side, in bytes and in integers.
+        unsigned char[::1] block
+        int[::1] count
+        int[::1] total
+        # Weights of one outsider's levels.
+        double[::1] cell
+        double[::1] marginal
+        # The class at hand.
+        const int* columns
+        const unsigned char* dense
+        Py_ssize_t stride
+        Py_ssize_t width
+        int n_outsiders
+        int levels
+        int t
+
+    cdef object prepare(self, Outsiders outsiders)
+    cdef void score_class(
+        self, const Groups* groups, int c, int t, double singles
+    ) noexcept nogil
+    cdef void count_tiny(self, const Groups* groups, int group) noexcept nogil
+    cdef void count_binary(self, const Groups* groups, int group) noexcept nogil
+    cdef bint count_small(self, const Groups* groups, int group) noexcept nogil
+    cdef void count_dense(self, const Groups* groups, int group) noexcept nogil
+    cdef void count_levels(self, const int* rows, int n_rows) noexcept nogil
+    cdef void add_cells(self, const int* count, int most) noexcept nogil
+    cdef void add_configurations(self, const int* count, int most) noexcept nogil
+    cdef double count_sparse(
+        self, const Groups* groups, int group, const int* x
+    ) noexcept nogil

@@ -1,0 +1,451 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: initializedcheck=False
+"""Scores of a parent set of categorical data plus each outsider, by counting bytes.
+
+An outsider is a variable that may join a parent set as its only further member. The
+set's rows come in groups of equal configuration, and within a group in segments of
+equal levels of the child. The score of the set plus an outsider needs the counts of the
+outsider's levels in each segment, and what they are worth (`_worth.pyx`).
+
+Outsiders with the same number of levels, a class, share f and g and lie side by side,
+so that a row adds to the counts of all of them at once, 16 bytes an instruction:
+counting takes a fraction of the time of looking up f and g. So what is looked up is
+worth as much as possible. Of a group of up to four rows it matters only which of them
+the outsider tells apart: one bit for each pair of rows, and what these bits are worth
+is looked up at once. In larger ones a binary outsider takes one look-up for each
+segment, of f(n) + f(size − n), and one of g. With more levels, the counts of all cells
+of a small group together make one number below 128. Many groups have segments of the
+same sizes and share those tables. What none of this suits (many levels, weighted rows)
+is counted outsider by outsider.
+
+The state of a tally is the scores of one class, to which every group adds its part, in
+the order of the groups: the same bits whatever was tallied before.
+
+Cost: O(N · levels / 16) per outsider to count, with a look-up for each small group and
+one for each cell of a large one.
+"""
+
+from libc.string cimport memset
+
+from skbidag._core._worth cimport (
+    LARGEST_BYTE, LARGEST_SPAN, LARGEST_TINY, N_DIGITS, Worth, f_value, g_value,
+    place_of_pairs, table_of_shape
+)
+
+import numpy as np
+
+cdef enum:
+    # Columns with more levels are counted outsider by outsider.
+    MOST_DENSE_LEVELS = 16
+    LANES = 16
+
+
+cdef class Outsiders:
+    """Variables of which single ones join parent sets, laid out to be counted.
+
+    Those with equally many levels, a class, lie side by side, a byte for each row's
+    code if the weights are all one and the levels few.
+
+    Parameters
+    ----------
+    codes : ndarray of int32 of shape (n_features, n_rows)
+        The data as codes from 0, one row of the array per variable.
+    weights : ndarray of float64 of shape (n_rows,)
+        How often each row counts.
+    n_levels : ndarray of int of shape (n_features,)
+        Number of levels of each variable.
+    variables : ndarray of int
+        Which variables.
+    """
+
+    def __init__(self, codes, weights, n_levels, variables):
+        variables = np.asarray(variables, dtype=np.intc)
+        levels = np.asarray(n_levels)[variables]
+        order = np.argsort(levels, kind="stable")
+        self.variables = np.ascontiguousarray(variables[order])
+        class_levels, starts = np.unique(levels[order], return_index=True)
+        starts = np.append(starts, len(variables)).astype(np.intc)
+        sizes = np.diff(starts)
+        dense = (weights == 1.0).all() & (class_levels <= MOST_DENSE_LEVELS)
+        width = np.where(dense, -(-sizes // LANES) * LANES, 0).astype(np.intp)
+        offset = np.cumsum(width) - width
+        laid_out = np.zeros((codes.shape[1], max(1, width.sum())), dtype=np.uint8)
+        for c in np.flatnonzero(dense):
+            laid_out[:, offset[c]:offset[c] + sizes[c]] = codes[
+                self.variables[starts[c]:starts[c + 1]]
+            ].T
+        self.n_classes = len(class_levels)
+        self.columns = self.variables
+        self.class_start = starts
+        self.class_levels = class_levels.tolist()
+        self.levels = class_levels.astype(np.intc)
+        self.bytes = laid_out
+        self.offset = offset
+        self.width = width
+
+
+cdef class Tally:
+    """Scores of a set with one more parent, added up group by group.
+
+    Parameters
+    ----------
+    codes, weights, n_levels
+        The data, as for `Outsiders`.
+    worth : Worth
+        What counts are worth.
+    """
+
+    def __init__(self, codes, weights, n_levels, Worth worth):
+        self.worth = worth
+        self.codes = codes
+        self.weights = weights
+        self.score = np.empty(0)
+        self.block = np.empty(0, dtype=np.uint8)
+        self.cell = np.zeros(n_levels.max(initial=1))
+        self.marginal = np.zeros(n_levels.max(initial=1))
+
+    cdef object prepare(self, Outsiders outsiders):
+        """Have room for the classes of these outsiders."""
+        cdef Py_ssize_t largest = 1
+        cdef Py_ssize_t most = 1
+        cdef int c
+        self.outsiders = outsiders
+        for c in range(outsiders.n_classes):
+            largest = max(
+                largest, outsiders.class_start[c + 1] - outsiders.class_start[c]
+            )
+            most = max(most, outsiders.width[c] * outsiders.levels[c])
+        if self.score.shape[0] < largest:
+            self.score = np.empty(largest)
+        if self.block.shape[0] < most:
+            self.block = np.empty(most, dtype=np.uint8)
+            self.count, self.total = np.empty((2, most), dtype=np.intc)
+
+    cdef void score_class(
+        self, const Groups* groups, int c, int t, double singles
+    ) noexcept nogil:
+        """Score a set plus each outsider of class c; `singles` is what to begin with.
+        """
+        cdef int group, j, size, cells
+        cdef int first = self.outsiders.class_start[c]
+        self.columns = &self.outsiders.columns[first]
+        self.n_outsiders = self.outsiders.class_start[c + 1] - first
+        self.levels = self.outsiders.levels[c]
+        self.width = self.outsiders.width[c]
+        self.stride = self.outsiders.bytes.shape[1]
+        self.dense = &self.outsiders.bytes[0, 0] + self.outsiders.offset[c]
+        self.t = t
+        for j in range(self.n_outsiders):
+            self.score[j] = singles
+        for group in range(groups.n_groups):
+            size = groups.start[group + 1] - groups.start[group]
+            if self.width > 0:
+                if size <= LARGEST_TINY:
+                    self.count_tiny(groups, group)
+                    continue
+                if self.levels == 2 and size <= self.worth.largest_pair:
+                    self.count_binary(groups, group)
+                    continue
+                if self.count_small(groups, group):
+                    continue
+            cells = groups.first_segment[group + 1] - groups.first_segment[group] + 1
+            # A row counted alone costs about as much as five look-ups.
+            if self.width > 0 and 5 * size >= cells * self.levels:
+                self.count_dense(groups, group)
+            else:
+                for j in range(self.n_outsiders):
+                    self.score[j] += self.count_sparse(
+                        groups, group, &self.codes[self.columns[j], 0]
+                    )
+
+    cdef void count_tiny(self, const Groups* groups, int group) noexcept nogil:
+        """Add the part of a group of up to four rows. Needs unit weights."""
+        cdef const int* rows = groups.rows + groups.start[group]
+        cdef int n_rows = groups.start[group + 1] - groups.start[group]
+        cdef int segment = groups.first_segment[group]
+        cdef int segment_of[LARGEST_TINY]
+        cdef const unsigned char* x[LARGEST_TINY]
+        cdef const unsigned char* x0
+        cdef const unsigned char* x1
+        cdef long long shape = 1
+        cdef bint known
+        cdef int row
+        cdef Py_ssize_t j
+        cdef double* worth
+        cdef double* score = &self.score[0]
+        cdef unsigned char* number = &self.block[0]
+        for row in range(n_rows):
+            if groups.start[group] + row == groups.segment_end[segment]:
+                segment += 1
+            segment_of[row] = segment - groups.first_segment[group]
+            shape = (shape << 2) | segment_of[row]
+            x[row] = self.dense + rows[row] * self.stride
+        worth = table_of_shape(self.worth, -shape, self.t, &known)
+        if not known:
+            self.worth.fill_tiny(self.t, n_rows, segment_of, worth)
+        x0, x1 = x[0], x[1]
+        if n_rows == 2:
+            for j in range(self.n_outsiders):
+                score[j] += worth[1] if x0[j] == x1[j] else worth[0]
+            return
+        if n_rows == 3:
+            compare_three(x0, x1, x[2], self.width, number)
+        else:
+            compare_four(x0, x1, x[2], x[3], self.width, number)
+        for j in range(self.n_outsiders):
+            score[j] += worth[number[j]]
+
+    cdef void count_binary(self, const Groups* groups, int group) noexcept nogil:
+        """Add a group's part in the scores of binary outsiders.
+
+        Needs unit weights, and a group of at most `largest_pair` rows.
+        """
+        cdef int t = self.t
+        cdef int begin = groups.start[group]
+        cdef int size = groups.start[group + 1] - begin
+        cdef int last = groups.first_segment[group + 1] - 1
+        cdef int segment, end
+        cdef Py_ssize_t width = self.width
+        cdef unsigned char* count = &self.block[0]
+        cdef unsigned char* total = count + width
+        cdef double* score = &self.score[0]
+        cdef const double* f
+        cdef const double* g
+        cdef Py_ssize_t j
+        g = &self.worth.g_pairs[t, place_of_pairs(self.worth, t, size)]
+        memset(total, 0, width)
+        for segment in range(groups.first_segment[group], last + 1):
+            end = groups.segment_end[segment]
+            memset(count, 0, width)
+            add_rows(
+                self.dense, self.stride, groups.rows + begin, end - begin, 1, 1, width,
+                count
+            )
+            for j in range(width):
+                total[j] += count[j]
+            f = &self.worth.f_pairs[t, place_of_pairs(self.worth, t, end - begin)]
+            if segment < last:
+                for j in range(self.n_outsiders):
+                    score[j] += f[count[j]]
+            else:
+                for j in range(self.n_outsiders):
+                    score[j] += f[count[j]] + g[total[j]]
+            begin = end
+
+    cdef bint count_small(self, const Groups* groups, int group) noexcept nogil:
+        """Add a small group's part.
+
+        Needs unit weights and two levels or more. False, and nothing added, if the
+        group is too large.
+        """
+        cdef int levels = self.levels
+        cdef int first = groups.first_segment[group]
+        cdef int n_segments = groups.first_segment[group + 1] - first
+        cdef int begin = groups.start[group]
+        cdef int sizes[N_DIGITS]
+        cdef int span = 1
+        cdef int segment, level, _level
+        cdef Py_ssize_t j
+        cdef long long shape = 0
+        cdef bint known
+        cdef double* worth
+        cdef double* score = &self.score[0]
+        cdef unsigned char* number = &self.block[0]
+        if n_segments * (levels - 1) > N_DIGITS:
+            return False
+        for segment in range(n_segments):
+            sizes[segment] = groups.segment_end[first + segment] - begin
+            begin = groups.segment_end[first + segment]
+            for _level in range(1, levels):
+                span *= min(sizes[segment] + 1, LARGEST_SPAN + 1)
+                if span > LARGEST_SPAN:
+                    return False
+            shape = (shape << 7) | sizes[segment]
+        # Filling a place takes as long as an outsider's look-ups elsewhere, and the
+        # larger a group, the less often its shape comes again.
+        if span > self.n_outsiders // 2:
+            return False
+        worth = table_of_shape(
+            self.worth, shape, (<long long>self.t << 5) + levels, &known
+        )
+        if not known:
+            self.worth.fill_small(self.t, levels, n_segments, sizes, span, worth)
+        memset(number, 0, self.width)
+        span = 1
+        begin = groups.start[group]
+        for segment in range(n_segments):
+            for level in range(1, levels):
+                add_rows(
+                    self.dense, self.stride, groups.rows + begin, sizes[segment],
+                    <unsigned char>level, <unsigned char>span, self.width, number
+                )
+                span *= sizes[segment] + 1
+            begin += sizes[segment]
+        for j in range(self.n_outsiders):
+            score[j] += worth[number[j]]
+        return True
+
+    cdef void count_dense(self, const Groups* groups, int group) noexcept nogil:
+        """Add a group's part, all outsiders side by side. Needs unit weights."""
+        cdef Py_ssize_t width = self.width
+        cdef Py_ssize_t j
+        cdef int level, segment
+        cdef int begin = groups.start[group]
+        cdef int* total = &self.total[0]
+        cdef int* count
+        memset(total, 0, self.levels * width * sizeof(int))
+        for segment in range(
+            groups.first_segment[group], groups.first_segment[group + 1]
+        ):
+            self.count_levels(
+                groups.rows + begin, groups.segment_end[segment] - begin
+            )
+            for level in range(self.levels):
+                count = &self.count[level * width]
+                for j in range(self.n_outsiders):
+                    total[level * width + j] += count[j]
+                self.add_cells(count, groups.segment_end[segment] - begin)
+            begin = groups.segment_end[segment]
+        for level in range(self.levels):
+            self.add_configurations(total + level * width, begin - groups.start[group])
+
+    cdef void count_levels(self, const int* rows, int n_rows) noexcept nogil:
+        """Count the levels of all outsiders in a segment."""
+        cdef Py_ssize_t width = self.width
+        cdef Py_ssize_t j
+        cdef int place = 0
+        cdef int level, n
+        cdef int* first = &self.count[0]
+        cdef int* count
+        cdef unsigned char* block
+        # The counts of level 0 are what the other levels leave.
+        for j in range(width):
+            first[j] = n_rows
+        memset(first + width, 0, (self.levels - 1) * width * sizeof(int))
+        while place < n_rows:
+            n = min(LARGEST_BYTE, n_rows - place)
+            memset(&self.block[0], 0, (self.levels - 1) * width)
+            for level in range(1, self.levels):
+                block = &self.block[(level - 1) * width]
+                add_rows(
+                    self.dense, self.stride, rows + place, n, <unsigned char>level, 1,
+                    width, block
+                )
+                count = first + level * width
+                for j in range(width):
+                    count[j] += block[j]
+                    first[j] -= block[j]
+            place += n
+
+    cdef void add_cells(self, const int* count, int most) noexcept nogil:
+        """Add f of counts, which are at most `most`."""
+        cdef const double* f = &self.worth.f[self.t, 0]
+        cdef double* score = &self.score[0]
+        cdef int j
+        if most < self.worth.f_reach[self.t]:
+            for j in range(self.n_outsiders):
+                score[j] += f[count[j]]
+        else:
+            for j in range(self.n_outsiders):
+                score[j] += f_value(self.worth, self.t, count[j])
+
+    cdef void add_configurations(self, const int* count, int most) noexcept nogil:
+        """Add g of counts, which are at most `most`."""
+        cdef const double* g = &self.worth.g[self.t, 0]
+        cdef double* score = &self.score[0]
+        cdef int j
+        if most < self.worth.g_reach[self.t]:
+            for j in range(self.n_outsiders):
+                score[j] += g[count[j]]
+        else:
+            for j in range(self.n_outsiders):
+                score[j] += g_value(self.worth, self.t, count[j])
+
+    cdef double count_sparse(
+        self, const Groups* groups, int group, const int* x
+    ) noexcept nogil:
+        """Give a group's part in the score of the set plus the outsider x."""
+        cdef const int* rows = groups.rows
+        cdef double* cell = &self.cell[0]
+        cdef double* marginal = &self.marginal[0]
+        cdef int begin = groups.start[group]
+        cdef int segment, place, level, end
+        cdef double n
+        cdef double score = 0.0
+        for segment in range(
+            groups.first_segment[group], groups.first_segment[group + 1]
+        ):
+            end = groups.segment_end[segment]
+            for place in range(begin, end):
+                cell[x[rows[place]]] += self.weights[rows[place]]
+            for place in range(begin, end):
+                level = x[rows[place]]
+                n = cell[level]
+                if n > 0.0:
+                    score += f_value(self.worth, self.t, n)
+                    marginal[level] += n
+                    cell[level] = 0.0
+            begin = end
+        for place in range(groups.start[group], groups.start[group + 1]):
+            level = x[rows[place]]
+            n = marginal[level]
+            if n > 0.0:
+                score += g_value(self.worth, self.t, n)
+                marginal[level] = 0.0
+        return score
+
+
+cdef inline void compare_three(
+    const unsigned char* x0, const unsigned char* x1, const unsigned char* x2,
+    Py_ssize_t width, unsigned char* number
+) noexcept nogil:
+    """Set a bit for each pair of three rows that the outsider does not tell apart."""
+    cdef Py_ssize_t j
+    for j in range(width):
+        number[j] = (
+            (x0[j] == x1[j]) | ((x0[j] == x2[j]) << 1) | ((x1[j] == x2[j]) << 2)
+        )
+
+
+cdef inline void compare_four(
+    const unsigned char* x0, const unsigned char* x1, const unsigned char* x2,
+    const unsigned char* x3, Py_ssize_t width, unsigned char* number
+) noexcept nogil:
+    """Set a bit for each pair of four rows that the outsider does not tell apart."""
+    cdef Py_ssize_t j
+    for j in range(width):
+        number[j] = (
+            (x0[j] == x1[j]) | ((x0[j] == x2[j]) << 1) | ((x1[j] == x2[j]) << 2)
+            | ((x0[j] == x3[j]) << 3) | ((x1[j] == x3[j]) << 4)
+            | ((x2[j] == x3[j]) << 5)
+        )
+
+
+cdef inline void add_rows(
+    const unsigned char* dense, Py_ssize_t stride, const int* rows, int n_rows,
+    unsigned char value, unsigned char step, Py_ssize_t width, unsigned char* count
+) noexcept nogil:
+    """Add `step` to the counts of the outsiders that have a value, for each row."""
+    cdef const unsigned char* x0
+    cdef const unsigned char* x1
+    cdef const unsigned char* x2
+    cdef const unsigned char* x3
+    cdef int place = 0
+    cdef Py_ssize_t j
+    # Four rows at a time: the counts are loaded and stored once for all of them.
+    while place + 4 <= n_rows:
+        x0 = dense + rows[place] * stride
+        x1 = dense + rows[place + 1] * stride
+        x2 = dense + rows[place + 2] * stride
+        x3 = dense + rows[place + 3] * stride
+        for j in range(width):
+            count[j] += (
+                (step if x0[j] == value else 0) + (step if x1[j] == value else 0)
+                + (step if x2[j] == value else 0) + (step if x3[j] == value else 0)
+            )
+        place += 4
+    while place < n_rows:
+        x0 = dense + rows[place] * stride
+        for j in range(width):
+            count[j] += step if x0[j] == value else 0
+        place += 1
