@@ -211,12 +211,6 @@ cdef class OrderChain:
         """Number of swaps, transpositions and relocations that changed the order."""
         return np.array(self.accepted)
 
-    def forget_best(self):
-        """Start the record of the best order anew from the present one."""
-        self.best_log_score = -INFINITY
-        self.refresh()
-        self.inspect(self.current)
-
     def __getstate__(self):
         cdef Py_ssize_t i
         cdef int64_t[::1] mask = (masks := np.empty(self.n, dtype=np.int64))
