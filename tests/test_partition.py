@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from scipy.special import logsumexp
 
 from helpers import all_dags, read_data, read_exact_posterior
@@ -185,6 +186,9 @@ def fake_tables(kind, n_candidates, n_outsiders, seed):
         gains = np.where(np.arange(n_candidates) % 2, 900.0, -400.0)
         scores[:, columns] += (bits @ gains)[:, None]
         scores[:, outsiders] -= rng.uniform(50.0, 2000.0, size=n_outsiders)
+    elif kind == "faint outsiders":
+        # lost in the tables beside the sets without them
+        scores[:, outsiders] -= rng.uniform(720.0, 730.0, size=n_outsiders)
     elif kind == "strong outsiders":
         scores[:, outsiders] += rng.uniform(-900.0, 2500.0, size=n_outsiders)
         scores[:, outsiders] -= 700.0 * bits[:, :1]
@@ -213,6 +217,7 @@ def fake_tables(kind, n_candidates, n_outsiders, seed):
         ("wide", 3),
         ("weak parents", 3),
         ("weak outsiders", 3),
+        ("faint outsiders", 3),
         ("strong outsiders", 3),
         ("required", 3),
     ],
@@ -712,6 +717,90 @@ def test_draws_with_weak_outsiders():
         counts[mask, outside[0] if len(outside) else 0] += 1
     errors = np.sqrt(weights * (1 - weights) / n_draws)
     assert (np.abs(counts / n_draws - weights) <= 4.5 * errors + 1e-9).all()
+
+
+def assert_frequencies(counts, expected, p_value=1e-4):
+    """Chi-square test; what cannot happen did not."""
+    expected = expected * counts.sum()
+    assert not counts[expected == 0].any()
+    rare = expected < 5
+    # rare outcomes together, with a common one, to count as one cell
+    rare[np.unravel_index(np.argmax(expected), expected.shape)] = True
+    counts = np.append(counts[~rare], counts[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    if len(counts) > 1:
+        statistic = ((counts - expected) ** 2 / expected).sum()
+        assert stats.chi2.sf(statistic, len(counts) - 1) > p_value
+
+
+# Where the candidates and the outsiders of node 0 stand: in its own block (0), in the
+# next (1), where one at least must be, or behind (2).
+@pytest.mark.parametrize(
+    ("candidates", "outsiders"),
+    [
+        ([2, 1, 1, 2, 1, 2, 1, 2, 2], [1, 2, 0]),  # most is permitted
+        ([2, 2, 1, 2, 2, 2, 2, 2, 2], [2, 2, 0]),  # one is needed, without which none
+        ([1, 2, 1, 2, 1, 2, 1, 2, 1], [2, 0, 2]),  # all that is needed may be weak
+        ([1, 0, 1, 0, 0, 0, 2, 2, 2], [1, 1, 2]),  # few are permitted
+        ([2, 0, 2, 2, 2, 2, 2, 2, 0], [1, 2, 1]),  # an outsider has to meet the need
+        ([1, 1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 1]),  # all meet it
+    ],
+)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "plain",
+        "required",
+        "wide",
+        "weak parents",
+        "weak outsiders",
+        "faint outsiders",
+        "strong outsiders",
+    ],
+)
+@pytest.mark.parametrize("extended", [False, True])
+def test_drawn_parents_given_a_partition(kind, extended, candidates, outsiders):
+    """Every parent set of one node, with its own probability."""
+    outsiders = outsiders if extended else []
+    tables = fake_tables(kind, len(candidates), len(outsiders), seed=1)
+    table = tables[0]
+    # a last node, which is no parent, holds the next block if nobody else does
+    partition = np.array([0, *candidates, *outsiders, 1])
+    expected = np.where(permitted_entries(table, partition), table.scores, -np.inf)
+    total = logsumexp(expected)
+    chain = chain_on(tables, partition)
+    assert_allclose(chain.node_scores[0], total, rtol=0, atol=1e-10)
+    if total == -np.inf:
+        return  # nothing is permitted, so there is nothing to draw
+    expected = np.exp(expected - total)
+    n = len(tables)
+    packed = np.zeros((10_000, n, -(-n // 8)), dtype=np.uint8)
+    for dag in packed:
+        chain.draw_dag(dag)
+    parents = np.unpackbits(packed, axis=-1, count=n)[:, :, 0]
+    masks = parents[:, table.candidates] @ (1 << np.arange(table.n_candidates))
+    outside = parents[:, table.outsiders]
+    assert (outside.sum(axis=1) <= 1).all()
+    columns = np.full(len(packed), table.base_column)
+    draws, chosen = np.nonzero(outside)
+    columns[draws] = table.outsiders[chosen]
+    counts = np.zeros(table.scores.shape, dtype=int)
+    np.add.at(counts, (masks, columns), 1)
+    assert_frequencies(counts, expected)
+
+
+def test_rows_of_the_drawn_parents():
+    """The tables above have rows of logarithms, and needs that cancel."""
+    table = fake_tables("strong outsiders", 9, 3, seed=1)[0]
+    in_logs = table.ratios[:, table.base_column] == 0.0
+    assert in_logs[-1]
+    assert in_logs.any()
+    tables = fake_tables("weak parents", 9, 3, seed=1)
+    chain = chain_on(tables, [0, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 0, 2, 1])
+    assert chain.lookup_counts[1] > 0
+    tables = fake_tables("weak outsiders", 9, 3, seed=1)
+    chain = chain_on(tables, [0, 2, 0, 2, 2, 2, 2, 2, 2, 0, 1, 2, 1, 1])
+    assert chain.lookup_counts[3] > 0
 
 
 def test_equivalent_dags():

@@ -348,7 +348,7 @@ def questions(rng, n, n_questions):
 
 
 @pytest.mark.parametrize("weighting", ["none", "float"])
-@pytest.mark.parametrize("make", [BDe, BIC], ids=["BDe", "BIC"])
+@pytest.mark.parametrize("make", [BDe, CategoricalBIC], ids=["BDe", "BIC"])
 @pytest.mark.parametrize(
     "n_levels", [[2, 3, 1, 4] * 4, [2, 3, 5, 7, 11, 13, 17, 19, 23, 2]], ids=len
 )

@@ -29,10 +29,12 @@ Cost
     are: a transposition has two passings, a swap about n / 3, a relocation 2 n, and
     the last two are tried once in n steps.
 
-The scores may be raised to a power (tempering) when searching. Every order that is
-looked at, accepted or not, is inspected for the best.
+How parents are drawn given the order says `_parents.pxd`. The scores may be raised to a
+power (tempering) when searching. Every order that is looked at, accepted or not, is
+inspected for the best.
 """
 
+cimport cython
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
@@ -40,6 +42,14 @@ from libc.string cimport memset
 
 import numpy as np
 
+from skbidag._core._parents cimport (
+    Lot,
+    ParentSet,
+    draw_subset,
+    falls_on_column,
+    in_logs,
+    mark_edges,
+)
 from skbidag._core._random cimport below, bitgen_of, skb_bitgen, uniform
 from skbidag._core._tables cimport NodeView, TableViews
 from skbidag._core._vector cimport (
@@ -58,14 +68,8 @@ cdef enum:
     NOBODY = -1  # no node passes
     LITTLE_LEFT = 64  # a sum that shrank by as much is added up afresh
     REFRESH = 8192  # steps between two refreshments of all sums
-    # drawing parents
-    FEW_BITS = 4  # candidates of which all subsets are enumerated
-    MAX_TERMS = 128  # of an alternating sum
 
 cdef double LOG_LITTLE_LEFT = 4.1588830833596715
-# What an alternating sum must be of its terms: log sums in the thousands have twelve
-# digits, so that nine are left.
-cdef double LEAST_SHARE = 1e-3
 
 
 cdef struct Standing:
@@ -77,6 +81,7 @@ cdef struct Standing:
     double peak
 
 
+@cython.final
 cdef class OrderChain:
     """One chain over orders.
 
@@ -210,12 +215,6 @@ cdef class OrderChain:
     def accepted_moves(self):
         """Number of swaps, transpositions and relocations that changed the order."""
         return np.array(self.accepted)
-
-    def forget_best(self):
-        """Start the record of the best order anew from the present one."""
-        self.best_log_score = -INFINITY
-        self.refresh()
-        self.inspect(self.current)
 
     def __getstate__(self):
         cdef Py_ssize_t i
@@ -695,151 +694,39 @@ cdef class OrderChain:
             The log score of the DAG.
         """
         cdef Py_ssize_t i
+        cdef const NodeView *view
+        cdef ParentSet parents
         cdef double total = 0.0
         with nogil:
             memset(&packed[0, 0], 0, packed.shape[0] * packed.shape[1])
             for i in range(self.n):
-                total += self.draw_parents(i, packed)
+                view = &self.views.nodes[i]
+                parents = self.draw_parents(i)
+                total += view.scores[parents.subset * self.width + parents.column]
+                mark_edges(&packed[0, 0], packed.shape[1], view, i, parents)
         return total
 
-    cdef double draw_parents(
-        self, Py_ssize_t node, unsigned char[:, ::1] packed
-    ) noexcept nogil:
+    cdef ParentSet draw_parents(self, Py_ssize_t node) noexcept nogil:
+        """Draw a parent set of the node: its column, then its subset."""
         cdef:
             const NodeView *view = &self.views.nodes[node]
-            Py_ssize_t width = self.width, column = view.base_column, j, k
-            int64_t mask = self.standing[node].mask, chosen
+            int64_t mask = self.standing[node].mask
+            double excess = self.standing[node].excess
             const double *row
-            double limit = self.place[node], rest, top, share, largest = -INFINITY
-            bint in_logs
-        if width > 1:
-            # which outsider, or none: in proportion to its sum
-            row = view.ratios + mask * width
-            in_logs = row[view.base_column] == 0.0
-            top = self.standing[node].excess
-            rest = uniform(self.bitgen)
-            if not in_logs:
-                rest *= top
-            for j in range(width):
-                if self.place[j] >= limit:
-                    share = skb_exp(row[j] - top) if in_logs else row[j]
-                    rest -= share
-                    if share > largest:
-                        # where rounding leaves something of `rest`, take the best
-                        largest = share
-                        column = j
-                    if rest < 0:
-                        column = j
-                        break
-        chosen = self.draw_subset(view, column, mask)
-        for k in range(view.n_candidates):
-            if chosen >> k & 1:
-                mark_edge(packed, view.candidates[k], node)
-        if column != view.base_column:
-            mark_edge(packed, column, node)
-        return view.scores[chosen * width + column]
-
-    cdef inline double log_sum(
-        self, const NodeView *view, Py_ssize_t column, int64_t mask
-    ) noexcept nogil:
-        """Log sum over the parent sets within a mask that have the column's outsider.
-
-        The base column stands for none.
-        """
-        cdef double log_sum = view.log_sums[mask]
-        cdef const double *row
-        if column == view.base_column or log_sum == -INFINITY:
-            return log_sum
-        row = view.ratios + mask * self.width
-        if row[view.base_column] == 0.0:
-            return log_sum + row[column]
-        return log_sum + skb_log(row[column]) if row[column] > 0.0 else -INFINITY
-
-    cdef int64_t draw_subset(
-        self, const NodeView *view, Py_ssize_t column, int64_t mask
-    ) noexcept nogil:
-        """Draw a subset of the candidates in a mask, in proportion to its score.
-
-        One candidate after the other is left out or taken in. The sets without it are
-        those within a smaller mask, whose sum is in the table. With candidates I taken
-        in already, the sum over the sets that contain them is the alternating sum of
-        the sums within the mask without J, over all J in I. When few candidates are
-        left, when many are in, or when the terms nearly cancel, the sets that remain
-        are enumerated.
-        """
-        cdef:
-            int64_t included = 0, undecided = mask, bit, chosen, subset
-            int64_t gone[MAX_TERMS]
-            double term[MAX_TERMS]
-            double less[MAX_TERMS]
-            double log_total = self.log_sum(view, column, mask)
-            double total = 1.0, without, size, score, rest, top = -INFINITY
-            Py_ssize_t n_terms = 1, t
-        gone[0] = 0
-        term[0] = 1.0
-        while count_bits(undecided) > FEW_BITS and n_terms < MAX_TERMS:
-            bit = undecided & -undecided
-            undecided ^= bit
-            without = 0.0
-            for t in range(n_terms):
-                less[t] = skb_exp(
-                    self.log_sum(view, column, (included | undecided) & ~gone[t])
-                    - log_total
-                )
-                if term[t] < 0:
-                    less[t] = -less[t]
-                without += less[t]
-            if uniform(self.bitgen) * total < without:
-                total = without
-                for t in range(n_terms):
-                    term[t] = less[t]
-            else:
-                total -= without
-                included |= bit
-                for t in range(n_terms):
-                    gone[n_terms + t] = gone[t] | bit
-                    term[n_terms + t] = -less[t]
-                n_terms *= 2
-            size = 0.0
-            for t in range(n_terms):
-                size += fabs(term[t])
-            if total < LEAST_SHARE * size:
-                break
-
-        total = 0.0
-        subset = undecided
-        while True:
-            total += skb_exp(
-                view.scores[(included | subset) * self.width + column] - log_total
+            Lot lot = Lot(0.0, -1.0, view.base_column)
+        if self.width > 1:
+            row = view.ratios + mask * self.width
+            lot.rest = uniform(self.bitgen)
+            if not in_logs(view, row):
+                lot.rest *= excess
+            # the node's own column, the base column, stands for no outsider
+            falls_on_column(
+                &lot, view, row, &self.place[0], self.place[node], INFINITY,
+                -excess if in_logs(view, row) else 1.0, self.width,
             )
-            if subset == 0:
-                break
-            subset = (subset - 1) & undecided
-        rest = uniform(self.bitgen) * total
-        subset = undecided
-        chosen = included | undecided
-        while True:
-            score = view.scores[(included | subset) * self.width + column]
-            rest -= skb_exp(score - log_total)
-            if score > top:
-                top = score  # for what rounding leaves
-                chosen = included | subset
-            if rest < 0:
-                return included | subset
-            if subset == 0:
-                return chosen
-            subset = (subset - 1) & undecided
-
-
-cdef inline int count_bits(int64_t mask) noexcept nogil:
-    cdef int count = 0
-    while mask:
-        mask &= mask - 1
-        count += 1
-    return count
-
-
-cdef inline void mark_edge(
-    unsigned char[:, ::1] packed, Py_ssize_t parent, Py_ssize_t child
-) noexcept nogil:
-    packed[parent, child >> 3] |= <unsigned char> (128 >> (child & 7))
+        return ParentSet(
+            draw_subset(
+                view, self.width, <Py_ssize_t> lot.chosen, mask, 0, self.bitgen
+            ),
+            <Py_ssize_t> lot.chosen,
+        )
