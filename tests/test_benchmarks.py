@@ -111,7 +111,11 @@ def test_exact_probabilities_are_those_of_all_dags(benchmark, prior):
 
 @pytest.mark.parametrize("prior", ["dag", "order"])
 @pytest.mark.parametrize(
-    ("name", "score"), [("gauss5", BGe(alpha_mu=1.0)), ("cancer300", BDe())]
+    ("name", "score"),
+    [
+        ("gauss5", BGe(prior="paper", edge_penalty=1.0)),
+        ("cancer300", BDe(edge_penalty=1.0)),
+    ],
 )
 def test_exact_probabilities_are_the_references(benchmark, name, score, prior):
     exact = benchmark("exact")

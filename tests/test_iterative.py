@@ -105,9 +105,9 @@ def reference():
 def test_at_least_the_best_score_of_bidag(name, best):
     X = read_data(name)
     if name == "gauss12":
-        score = BGe(alpha_mu=1.0)
+        score = BGe(prior="paper", edge_penalty=1.0)
     else:
-        X, score = X.astype(int), BDe(1.0)
+        X, score = X.astype(int), BDe(1.0, edge_penalty=1.0)
     # half a unit of the last printed digit, and rounding
     tolerance = 10.0 ** -len(best.split(".")[1]) + 1e-9 * abs(float(best))
     for seed in range(N_SEEDS):

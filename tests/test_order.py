@@ -199,10 +199,10 @@ def sampler(**kwargs):
 @pytest.mark.parametrize("name", ["gauss5", "cancer300"])
 def test_reference_posteriors(name, extra_parent):
     if name == "gauss5":
-        X, score = read_data("gauss5"), BGe(alpha_mu=1.0)
+        X, score = read_data("gauss5"), BGe(prior="paper", edge_penalty=1.0)
     else:
         X = read_data("cancer300", dtype=int)
-        score = BDe(equivalent_sample_size=1.0)
+        score = BDe(edge_penalty=1.0)
     exact = read_exact_posterior(name, "order")
     model = sampler(score=score, extra_parent=extra_parent).fit(X)
     assert_probabilities(model, exact)

@@ -17,6 +17,7 @@ from skbidag._chains import bit_generator
 from skbidag._core._partition import PartitionChain
 from skbidag._core._tables import TableViews
 from skbidag._partition import partition_of_dag
+from skbidag._search import LEAST_GAIN
 from skbidag._search_space import SearchSpace
 from skbidag._tables import NodeTable, build_tables
 from skbidag._workspace import Workspace
@@ -831,7 +832,11 @@ def test_empty_dag():
 
 
 @pytest.mark.parametrize(
-    ("name", "score"), [("gauss5", BGe(alpha_mu=1.0)), ("cancer300", BDe())]
+    ("name", "score"),
+    [
+        ("gauss5", BGe(prior="paper", edge_penalty=1.0)),
+        ("cancer300", BDe(edge_penalty=1.0)),
+    ],
 )
 def test_reference_and_order_bias(name, score):
     # Both samplers on the same data: each gives its own exact posterior, and the
@@ -903,7 +908,8 @@ def test_learned_attributes(network):
     assert model.acceptance_rate_.shape == (4,)
     assert ((model.acceptance_rate_ > 0) & (model.acceptance_rate_ < 1)).all()
     assert model.rhat_.shape == (n, n)
-    assert model.log_score_ >= model.log_score_trace_.max()
+    # of DAGs that are equally good, but for rounding, the sparsest is the best
+    assert model.log_score_ >= model.log_score_trace_.max() - LEAST_GAIN
     samples = np.array(list(model.dag_samples_))
     assert_allclose(model.adjacency_probabilities_, samples.mean(axis=0))
     for dag in samples[::37]:

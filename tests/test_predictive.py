@@ -95,7 +95,7 @@ def test_density_of_one_dag_is_the_reference():
     dag = pd.read_csv(DATA / "gauss12_dag.csv").to_numpy(dtype=bool)
     expected = pd.read_csv(DATA / "predictive_gauss12.csv")
     rows = data.iloc[expected["row"]]
-    score = BGe().fit(data.iloc[:100])
+    score = BGe(prior="paper").fit(data.iloc[:100])
     got = log_density(score, packed([dag]), rows)
     np.testing.assert_allclose(got, expected["marginal"], atol=1e-7)
 

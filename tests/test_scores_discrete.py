@@ -186,7 +186,7 @@ def test_constant_columns(n_samples):
     # many levels the child; as a child it has nothing to explain.
     rng = np.random.default_rng(n_samples)
     X = random_data(rng, n_samples, [9, 2, 1, 3, 1, 2, 1])
-    for score in BDe(), CategoricalBIC():
+    for score in BDe(edge_penalty=1.0), CategoricalBIC(edge_penalty=1.0):
         score.fit(X)
         assert_table(score, 0, [1, 2, 3], [4, 5, 6])
         assert_table(score, 2, [0, 1, 4], [3, 5, 6])

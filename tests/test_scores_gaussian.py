@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ from skbidag.graphs import to_cpdag
 from skbidag.scores import BaseScore, BGe, GaussianBIC, GaussianScore, GaussianTerms
 from skbidag.scores._gaussian import least_residual_share
 
+# The reference values, and the twins here, have the mean 0 and one scale for all.
+PaperBGe = partial(BGe, prior="paper", edge_penalty=1.0)
 # BiDAG's names of the parameters
 PARAMETERS = {"am": "alpha_mu", "aw": "alpha_w", "edgepf": "edge_penalty"}
 
@@ -30,7 +33,7 @@ def reference_rows(file):
 def score_from(setting):
     """A BGe score from a setting such as ``am=0.1;aw=30``."""
     pairs = [pair.split("=") for pair in setting.split(";")]
-    return BGe(**{PARAMETERS[name]: float(value) for name, value in pairs})
+    return PaperBGe(**{PARAMETERS[name]: float(value) for name, value in pairs})
 
 
 def correlated(rng, n_samples, n):
@@ -137,7 +140,7 @@ def test_dag_scores_of_bidag(dataset, setting, value):
 def test_predictive_density_of_reference(column):
     X, A = read_data("gauss12"), read_data("gauss12_dag")
     reference = pd.read_csv(DATA / "predictive_gauss12.csv")
-    score = BGe().fit(X[:100])
+    score = PaperBGe().fit(X[:100])
     ours = sum(
         score.log_predictive(
             X[reference["row"]],
@@ -159,7 +162,7 @@ def test_predictive_density_of_reference(column):
 )
 def test_naive_twin(n_samples, parameters):
     X = correlated(np.random.default_rng(0), n_samples, 6)
-    score = BGe(**parameters).fit(X)
+    score = PaperBGe(**parameters).fit(X)
     for size in range(6):
         for parents in itertools.combinations(range(1, 6), size):
             expected = naive_score(X, 0, parents, **parameters)
@@ -182,7 +185,7 @@ def test_naive_twin(n_samples, parameters):
 )
 def test_scaled_columns_against_exact_arithmetic(scales):
     X = correlated(np.random.default_rng(1), 20, 4) * scales
-    score = BGe().fit(X)
+    score = PaperBGe().fit(X)
     for node, parents in [(0, []), (0, [1, 2, 3]), (2, [0, 1]), (3, [0, 1, 2])]:
         assert_allclose(
             score.local_score(node, parents), exact_score(X, node, parents), rtol=1e-9
@@ -191,7 +194,7 @@ def test_scaled_columns_against_exact_arithmetic(scales):
 
 def test_equivalent_dags_of_four_nodes_score_the_same():
     X = correlated(np.random.default_rng(2), 50, 4)
-    score = BGe(alpha_mu=0.7).fit(X)
+    score = PaperBGe(alpha_mu=0.7).fit(X)
     classes = {}
     for A in all_dags(4):
         classes.setdefault(to_cpdag(A).tobytes(), []).append(score.dag_score(A))
@@ -205,7 +208,7 @@ def test_equivalent_dags_of_four_nodes_score_the_same():
 def test_covered_edge_reversals_leave_the_score():
     rng = np.random.default_rng(3)
     n, n_reversals = 12, 0
-    score = BGe().fit(correlated(rng, 40, n))
+    score = PaperBGe().fit(correlated(rng, 40, n))
     for _ in range(20):
         order = rng.permutation(n)
         A = np.triu(rng.random((n, n)) < 0.4, 1)[np.ix_(order, order)]
@@ -234,9 +237,9 @@ def test_weights_count_rows():
     rng = np.random.default_rng(4)
     X = correlated(rng, 30, 4)
     weights = rng.integers(0, 4, size=30)
-    weighted = BGe().fit(X, sample_weight=weights)
-    repeated = BGe().fit(np.repeat(X, weights, axis=0))
-    kept = BGe().fit(X[weights > 0], sample_weight=weights[weights > 0])
+    weighted = PaperBGe().fit(X, sample_weight=weights)
+    repeated = PaperBGe().fit(np.repeat(X, weights, axis=0))
+    kept = PaperBGe().fit(X[weights > 0], sample_weight=weights[weights > 0])
     assert weighted.n_effective_ == weights.sum()
     for parents in ([], [1], [1, 2, 3]):
         expected = repeated.local_score(0, parents)
@@ -248,23 +251,23 @@ def test_rows_without_weight_do_not_count_however_wild():
     X = correlated(np.random.default_rng(5), 20, 3)
     wild = np.vstack([X, [1e6, -1e6, 1e6]])
     weights = np.append(np.ones(20), 0.0)
-    expected = BGe().fit(X).local_score(0, [1, 2])
-    ours = BGe().fit(wild, sample_weight=weights).local_score(0, [1, 2])
+    expected = PaperBGe().fit(X).local_score(0, [1, 2])
+    ours = PaperBGe().fit(wild, sample_weight=weights).local_score(0, [1, 2])
     assert_allclose(ours, expected, rtol=1e-12)
 
 
 def test_fractional_weights():
     X = correlated(np.random.default_rng(6), 20, 3)
-    half = BGe().fit(np.vstack([X, X]), sample_weight=np.full(40, 0.5))
-    expected = BGe().fit(X).local_score(0, [1, 2])
+    half = PaperBGe().fit(np.vstack([X, X]), sample_weight=np.full(40, 0.5))
+    expected = PaperBGe().fit(X).local_score(0, [1, 2])
     assert_allclose(half.local_score(0, [1, 2]), expected, rtol=1e-12)
 
 
 def test_edge_prior_and_penalty():
     rng = np.random.default_rng(7)
     X, prior = correlated(rng, 20, 4), rng.normal(size=(4, 4))
-    plain = BGe().fit(X)
-    score = BGe(edge_penalty=3.0).fit(X, edge_prior=prior)
+    plain = PaperBGe().fit(X)
+    score = PaperBGe(edge_penalty=3.0).fit(X, edge_prior=prior)
     for node, parents in [(0, []), (0, [1, 3]), (2, [0, 1, 3])]:
         expected = plain.local_score(node, parents)
         expected += prior[parents, node].sum() - len(parents) * np.log(3.0)
@@ -280,11 +283,12 @@ def test_edge_prior_and_penalty():
 
 
 def test_clone_and_parameters():
-    score = clone(BGe(alpha_mu=2.0, edge_penalty=3.0))
+    score = clone(PaperBGe(alpha_mu=2.0, edge_penalty=3.0))
     assert score.get_params() == {
         "alpha_mu": 2.0,
         "alpha_w": None,
         "edge_penalty": 3.0,
+        "prior": "paper",
     }
 
 
@@ -295,7 +299,7 @@ def test_clone_and_parameters():
 @pytest.mark.parametrize("parents", [[], [1], [1, 2]])
 def test_predictive_density_integrates_to_one(parents, plug_in):
     X = correlated(np.random.default_rng(8), 5, 3)
-    score = BGe().fit(X)
+    score = PaperBGe().fit(X)
     row = np.array([[0.0, 0.3, -2.0]])
 
     def density(value):
@@ -310,7 +314,7 @@ def test_predictive_density_integrates_to_one(parents, plug_in):
 def test_predictive_density_is_a_ratio_of_marginal_likelihoods(n_samples):
     rng = np.random.default_rng(9)
     X, new = correlated(rng, n_samples, 5), correlated(rng, 4, 5)
-    before = BGe(alpha_mu=0.4, alpha_w=9.0).fit(X)
+    before = PaperBGe(alpha_mu=0.4, alpha_w=9.0).fit(X)
     for parents in ([], [2], [1, 2, 3, 4]):
         ours = before.log_predictive(new, 0, parents)
         for row, value in zip(new, ours, strict=True):
@@ -322,13 +326,13 @@ def test_predictive_density_is_a_ratio_of_marginal_likelihoods(n_samples):
 
 def test_predictive_density_checks_its_rows():
     X = pd.DataFrame(correlated(np.random.default_rng(10), 9, 3), columns=list("abc"))
-    score = BGe().fit(X)
+    score = PaperBGe().fit(X)
     with pytest.raises(ValueError, match="NaN in column 'b'"):
         score.log_predictive(X.assign(b=np.nan), 0, [1])
     with pytest.raises(ValueError, match="feature names"):
         score.log_predictive(X[["c", "b", "a"]], 0, [1])
     with pytest.raises(ValueError, match="1 features, but BGe is expecting 3"):
-        BGe().fit(X.to_numpy()).log_predictive(X.to_numpy()[:, :1], 0, [1])
+        PaperBGe().fit(X.to_numpy()).log_predictive(X.to_numpy()[:, :1], 0, [1])
 
 
 # --------------------------------------------------- unusual data: right answers
@@ -349,7 +353,7 @@ def test_predictive_density_checks_its_rows():
 )
 def test_degenerate_data_have_exact_scores(make):
     X = make(correlated(np.random.default_rng(11), 15, 3))
-    score = BGe().fit(X)
+    score = PaperBGe().fit(X)
     n = X.shape[1]
     for node in range(n):
         others = [j for j in range(n) if j != node]
@@ -363,17 +367,17 @@ def test_degenerate_data_have_exact_scores(make):
 
 def test_one_column():
     X = np.array([[1.0], [2.0], [4.0]])
-    score = BGe().fit(X)
+    score = PaperBGe().fit(X)
     assert_allclose(score.local_score(0, []), exact_score(X, 0, []), rtol=1e-12)
     assert score.dag_score([[0]]) == score.local_score(0, [])
 
 
 def test_integers_and_lists_are_numbers():
     X = np.arange(12).reshape(4, 3) ** 2
-    expected = BGe().fit(X.astype(float)).local_score(0, [1])
-    assert BGe().fit(X).local_score(0, [1]) == expected
-    assert BGe().fit(X.tolist()).local_score(0, [1]) == expected
-    assert BGe().fit(pl.DataFrame(X)).local_score(0, [1]) == expected
+    expected = PaperBGe().fit(X.astype(float)).local_score(0, [1])
+    assert PaperBGe().fit(X).local_score(0, [1]) == expected
+    assert PaperBGe().fit(X.tolist()).local_score(0, [1]) == expected
+    assert PaperBGe().fit(pl.DataFrame(X)).local_score(0, [1]) == expected
 
 
 @pytest.mark.parametrize("noise", [1e-2, 1e-3, 2e-4])
@@ -383,7 +387,7 @@ def test_rounding_of_nearly_collinear_columns(noise):
     N = 100_000
     X = rng.normal(size=(N, 3))
     X[:, 2] = X[:, 0] + X[:, 1] + noise * X[:, 2]
-    score = BGe().fit(X)
+    score = PaperBGe().fit(X)
     wide = X.astype(np.longdouble)
     mean = wide.mean(axis=0)
     T = np.eye(3) * np.longdouble(0.5) + np.outer(mean, mean) * N / (N + 1)
@@ -427,14 +431,14 @@ def test_values_that_are_refused_with_their_column(convert, name, value, message
     X = correlated(np.random.default_rng(13), 10, 4)
     X[3:5, 2] = value
     with pytest.raises(ValueError, match=message.format(name)):
-        BGe().fit(convert(X))
+        PaperBGe().fit(convert(X))
 
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_text_is_refused_with_its_column(library):
     X = library.DataFrame({"a": [1.0, 2.0], "b": ["x", "1"], "c": ["y", "2"]})
     with pytest.raises(ValueError, match="Column 'b' holds values that are not num"):
-        BGe().fit(X)
+        PaperBGe().fit(X)
 
 
 @pytest.mark.parametrize("convert", [np.asarray, frame])
@@ -443,10 +447,10 @@ def test_collinear_columns_at_a_large_scale_are_named(convert):
     X = correlated(np.random.default_rng(14), 50, 5)
     X[:, 3] = X[:, 1] - X[:, 0]
     with pytest.raises(ValueError, match=r"Column '?v?[013]'? is a linear combination"):
-        BGe().fit(convert(X * 1e8))
+        PaperBGe().fit(convert(X * 1e8))
     X[:, 3] = X[:, 1]
     with pytest.raises(ValueError, match=r"Column '?v?[13]'? is a linear combination"):
-        BGe().fit(convert(X * 1e8))
+        PaperBGe().fit(convert(X * 1e8))
 
 
 def test_columns_best_explained():
@@ -474,7 +478,7 @@ def test_columns_best_explained():
 )
 def test_shapes_that_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
-        BGe().fit(X)
+        PaperBGe().fit(X)
 
 
 @pytest.mark.parametrize(
@@ -491,7 +495,7 @@ def test_shapes_that_are_refused(X, message):
 def test_weights_that_are_refused(weights, message):
     X = correlated(np.random.default_rng(16), 5, 2)
     with pytest.raises(ValueError, match=message):
-        BGe().fit(X, sample_weight=weights)
+        PaperBGe().fit(X, sample_weight=weights)
 
 
 @pytest.mark.parametrize(
@@ -514,12 +518,12 @@ def test_weights_that_are_refused(weights, message):
 def test_parameters_that_are_refused(parameters, message):
     X = correlated(np.random.default_rng(17), 5, 3)
     with pytest.raises(ValueError, match=message):
-        BGe(**parameters).fit(X)
+        PaperBGe(**parameters).fit(X)
 
 
 def test_alpha_w_just_above_its_limit():
     X = correlated(np.random.default_rng(18), 9, 3)
-    score = BGe(alpha_w=4.001).fit(X)
+    score = PaperBGe(alpha_w=4.001).fit(X)
     expected = naive_score(X, 0, [1, 2], alpha_w=4.001)
     assert_allclose(score.local_score(0, [1, 2]), expected, rtol=1e-10)
 
@@ -536,14 +540,14 @@ def test_alpha_w_just_above_its_limit():
 def test_edge_priors_that_are_refused(prior, message):
     X = correlated(np.random.default_rng(19), 5, 3)
     with pytest.raises(ValueError, match=message):
-        BGe().fit(X, edge_prior=prior)
+        PaperBGe().fit(X, edge_prior=prior)
 
 
 @pytest.mark.parametrize(
     ("node", "parents"), [(0, [0]), (0, [1, 1]), (0, [3]), (0, [-1]), (5, []), (-1, [])]
 )
 def test_parents_that_are_refused(node, parents):
-    score = BGe().fit(correlated(np.random.default_rng(20), 5, 3))
+    score = PaperBGe().fit(correlated(np.random.default_rng(20), 5, 3))
     with pytest.raises(ValueError, match="parents must be different columns"):
         score.local_score(node, parents)
 
@@ -559,7 +563,7 @@ def test_parents_that_are_refused(node, parents):
     ],
 )
 def test_graphs_that_are_no_dag_of_the_variables(adjacency, message):
-    score = BGe().fit(correlated(np.random.default_rng(0), 10, 3))
+    score = PaperBGe().fit(correlated(np.random.default_rng(0), 10, 3))
     with pytest.raises(ValueError, match=message):
         score.dag_score(adjacency)
 

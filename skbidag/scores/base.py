@@ -27,6 +27,7 @@ from skbidag._data import (
 )
 from skbidag._sklearn import _check_feature_names, _check_n_features, _num_samples
 from skbidag.graphs import align_labels, check_adjacency, is_dag
+from skbidag.scores._density import automatic_penalty
 
 
 class BaseScore(ABC, BaseEstimator):
@@ -36,7 +37,9 @@ class BaseScore(ABC, BaseEstimator):
     ----------
     log_prior_odds_ : ndarray of shape (n_features, n_features)
         ``log_prior_odds_[i, j]`` is added to the score whenever i is a parent of j:
-        ``edge_prior`` minus the log of ``edge_penalty``.
+        ``edge_prior`` minus the log of ``edge_penalty_``.
+    edge_penalty_ : float
+        The penalty of an edge that was used.
     n_features_in_ : int
         Number of variables seen during ``fit``.
     """
@@ -96,11 +99,14 @@ class BaseScore(ABC, BaseEstimator):
         _check_n_features(self, X, reset=True)
         self._fit(X, sample_weight)
         n = self.n_features_in_
-        log_odds = np.full((n, n), -np.log(self.edge_penalty))
+        self.log_prior_odds_ = np.zeros((n, n))
         if edge_prior is not None:
             edge_prior = align_labels(edge_prior, names_of(self), "edge_prior")
-            log_odds += check_edge_prior(edge_prior, n)
-        self.log_prior_odds_ = log_odds
+            self.log_prior_odds_ += check_edge_prior(edge_prior, n)
+        self.edge_penalty_ = self.edge_penalty
+        if isinstance(self.edge_penalty, str):
+            self.edge_penalty_ = automatic_penalty(self)
+        self.log_prior_odds_ -= np.log(self.edge_penalty_)
         return self
 
     def test_data(self, X, sample_weight=None):

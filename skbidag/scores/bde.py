@@ -8,6 +8,7 @@ from scipy.special import betaln, gammaln
 
 from skbidag._sklearn import Interval, StrOptions
 from skbidag.scores._categorical import CategoricalScore, _configurations
+from skbidag.scores._density import EDGE_PENALTY
 from skbidag.scores.capabilities import (
     CategoricalParameterScore,
     CategoricalPredictiveScore,
@@ -26,8 +27,10 @@ class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScor
     ----------
     equivalent_sample_size : float, default=1.0
         Sum of the pseudo-counts of each variable's prior.
-    edge_penalty : float, default=1.0
-        Each edge divides the DAG's prior probability by this.
+    edge_penalty : float or "auto", default="auto"
+        Each edge divides the DAG's prior probability by this. "auto" is half the odds
+        against an edge, by how many pairs of variables pick each other in forward
+        selections. 1 is the uniform prior of the paper.
     categories : "auto" or list of array-like, default="auto"
         The levels of each column. With "auto" they are the values seen in fit, or
         those that a category column of a frame declares. A level that is never seen
@@ -44,6 +47,8 @@ class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScor
         ``categories_[j][codes_[:, j]]`` are the values of column j.
     counts_ : ndarray of shape (n_rows,)
         How often each of these rows counts: the sum of its weights.
+    edge_penalty_ : float
+        The penalty that was used.
     log_prior_odds_ : ndarray of shape (n_features, n_features)
         ``log_prior_odds_[i, j]`` is added to the score whenever i is a parent of j.
     n_features_in_ : int
@@ -81,11 +86,13 @@ class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScor
 
     _parameter_constraints: ClassVar[dict] = {
         "equivalent_sample_size": [Interval(Real, 0, None, closed="neither")],
-        "edge_penalty": [Interval(Real, 0, None, closed="neither")],
+        "edge_penalty": EDGE_PENALTY,
         "categories": [StrOptions({"auto"}), list],
     }
 
-    def __init__(self, equivalent_sample_size=1.0, edge_penalty=1.0, categories="auto"):
+    def __init__(
+        self, equivalent_sample_size=1.0, edge_penalty="auto", categories="auto"
+    ):
         self.equivalent_sample_size = equivalent_sample_size
         self.edge_penalty = edge_penalty
         self.categories = categories

@@ -6,15 +6,15 @@ take the place of BGe and BDe where no prior over the parameters is wanted. ``"b
 stands for the one that fits the data.
 """
 
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import xlogy
 
 from skbidag._data import check_continuous, check_weights
-from skbidag._sklearn import Interval, StrOptions
+from skbidag._sklearn import StrOptions
 from skbidag.scores._categorical import CategoricalScore
+from skbidag.scores._density import EDGE_PENALTY
 from skbidag.scores._gaussian import GaussianScore, GaussianTerms, weighted_scatter
 
 # A child that its parents determine has an unbounded likelihood. The residual
@@ -27,8 +27,10 @@ class GaussianBIC(GaussianScore):
 
     Parameters
     ----------
-    edge_penalty : float, default=1.0
-        Each edge divides the DAG's prior probability by this.
+    edge_penalty : float or "auto", default="auto"
+        Each edge divides the DAG's prior probability by this. "auto" is half the odds
+        against an edge, by how many pairs of variables pick each other in forward
+        selections. 1 is the uniform prior of the paper.
 
     Attributes
     ----------
@@ -36,6 +38,8 @@ class GaussianBIC(GaussianScore):
         The correlation matrix.
     n_effective_ : float
         Number of observations, the sum of the weights.
+    edge_penalty_ : float
+        The penalty that was used.
     log_prior_odds_ : ndarray of shape (n_features, n_features)
         ``log_prior_odds_[i, j]`` is added to the score whenever i is a parent of j.
     n_features_in_ : int
@@ -68,13 +72,13 @@ class GaussianBIC(GaussianScore):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "edge_penalty": [Interval(Real, 0, None, closed="neither")],
+        "edge_penalty": EDGE_PENALTY,
     }
 
     # a cautious figure, which keeps searches as wide as they were with it
     entry_seconds = 1e-7
 
-    def __init__(self, edge_penalty=1.0):
+    def __init__(self, edge_penalty="auto"):
         self.edge_penalty = edge_penalty
 
     def _fit(self, X, sample_weight):
@@ -108,8 +112,10 @@ class CategoricalBIC(CategoricalScore):
 
     Parameters
     ----------
-    edge_penalty : float, default=1.0
-        Each edge divides the DAG's prior probability by this.
+    edge_penalty : float or "auto", default="auto"
+        Each edge divides the DAG's prior probability by this. "auto" is half the odds
+        against an edge, by how many pairs of variables pick each other in forward
+        selections. 1 is the uniform prior of the paper.
     categories : "auto" or list of array-like, default="auto"
         The levels of each column. With "auto" they are the values seen in fit, or
         those that a category column of a frame declares.
@@ -125,6 +131,8 @@ class CategoricalBIC(CategoricalScore):
         ``categories_[j][codes_[:, j]]`` are the values of column j.
     counts_ : ndarray of shape (n_rows,)
         How often each of these rows counts: the sum of its weights.
+    edge_penalty_ : float
+        The penalty that was used.
     log_prior_odds_ : ndarray of shape (n_features, n_features)
         ``log_prior_odds_[i, j]`` is added to the score whenever i is a parent of j.
     n_features_in_ : int
@@ -155,11 +163,11 @@ class CategoricalBIC(CategoricalScore):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "edge_penalty": [Interval(Real, 0, None, closed="neither")],
+        "edge_penalty": EDGE_PENALTY,
         "categories": [StrOptions({"auto"}), list],
     }
 
-    def __init__(self, edge_penalty=1.0, categories="auto"):
+    def __init__(self, edge_penalty="auto", categories="auto"):
         self.edge_penalty = edge_penalty
         self.categories = categories
 

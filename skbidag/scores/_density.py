@@ -1,0 +1,50 @@
+"""A structure prior that is right at every size: the penalty that the density asks for.
+
+With a uniform prior over DAGs, a pair of variables without an edge has no better chance
+than one with. But of 80 variables 3160 pairs are there, of which some 160 have an edge
+in a sparse network: each of the others is one more chance to be wrong. How dense a
+network is, the data tell before any search: forward selection by the score picks for
+each variable what tells about it, and pairs that pick each other are about as many as
+there are edges.
+"""
+
+from numbers import Real
+
+import numpy as np
+
+from skbidag._sklearn import Interval, StrOptions
+
+#: What the parameter ``edge_penalty`` may be
+EDGE_PENALTY = [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")]
+
+# The penalty over the odds against an edge, by measurement (docs/architecture.rst).
+SHARE_OF_ODDS = 0.5
+
+# The most variables that are selected for each
+MOST_SELECTED = 14
+
+
+def automatic_penalty(score):
+    """Penalty of an edge, from the odds against one.
+
+    Parameters
+    ----------
+    score : BaseScore
+        A fitted score without a penalty.
+
+    Returns
+    -------
+    penalty : float
+        At least 1.
+    """
+    n = score.n_features_in_
+    n_pairs = n * (n - 1) // 2
+    if n_pairs == 0:
+        return 1.0
+    picked = np.zeros((n, n), dtype=bool)
+    for node in range(n):
+        others = np.flatnonzero(np.arange(n) != node)
+        parents, _ = score.select_parents(node, others, min(n - 1, MOST_SELECTED))
+        picked[parents, node] = True
+    n_mutual = max(1, np.triu(picked & picked.T).sum())
+    return max(1.0, SHARE_OF_ODDS * (n_pairs - n_mutual) / n_mutual)
