@@ -18,7 +18,7 @@ from skbidag._sklearn import Interval, StrOptions
 EDGE_PENALTY = [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")]
 
 # The penalty over the odds against an edge, by measurement (docs/architecture.rst).
-SHARE_OF_ODDS = 0.5
+SHARE_OF_ODDS = 1 / 3
 
 # The most variables that are selected for each
 MOST_SELECTED = 14

@@ -28,8 +28,8 @@ class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScor
     equivalent_sample_size : float, default=1.0
         Sum of the pseudo-counts of each variable's prior.
     edge_penalty : float or "auto", default="auto"
-        Each edge divides the DAG's prior probability by this. "auto" is half the odds
-        against an edge, by how many pairs of variables pick each other in forward
+        Each edge divides the DAG's prior probability by this. "auto" is a third of the
+        odds against an edge, by how many pairs of variables pick each other in forward
         selections. 1 is the uniform prior of the paper.
     categories : "auto" or list of array-like, default="auto"
         The levels of each column. With "auto" they are the values seen in fit, or

@@ -47,9 +47,9 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
         Degrees of freedom of the Wishart prior, more than n_features + 1. None
         stands for ``n_features + alpha_mu + 1``.
     edge_penalty : float or "auto", default="auto"
-        Each edge divides the DAG's prior probability by this. "auto" is half the odds
-        against an edge, by how many pairs of variables pick each other in forward
-        selections: about 2 for 20 and 8 for 80 variables with two parents each. 1 is
+        Each edge divides the DAG's prior probability by this. "auto" is a third of the
+        odds against an edge, by how many pairs of variables pick each other in forward
+        selections: about 2 for 20 and 5 for 80 variables with two parents each. 1 is
         the uniform prior of the paper.
     prior : {"data", "paper"}, default="data"
         Where the prior's mean and scale come from. "data": the means of the columns,

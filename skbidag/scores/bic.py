@@ -28,8 +28,8 @@ class GaussianBIC(GaussianScore):
     Parameters
     ----------
     edge_penalty : float or "auto", default="auto"
-        Each edge divides the DAG's prior probability by this. "auto" is half the odds
-        against an edge, by how many pairs of variables pick each other in forward
+        Each edge divides the DAG's prior probability by this. "auto" is a third of the
+        odds against an edge, by how many pairs of variables pick each other in forward
         selections. 1 is the uniform prior of the paper.
 
     Attributes
@@ -113,8 +113,8 @@ class CategoricalBIC(CategoricalScore):
     Parameters
     ----------
     edge_penalty : float or "auto", default="auto"
-        Each edge divides the DAG's prior probability by this. "auto" is half the odds
-        against an edge, by how many pairs of variables pick each other in forward
+        Each edge divides the DAG's prior probability by this. "auto" is a third of the
+        odds against an edge, by how many pairs of variables pick each other in forward
         selections. 1 is the uniform prior of the paper.
     categories : "auto" or list of array-like, default="auto"
         The levels of each column. With "auto" they are the values seen in fit, or
