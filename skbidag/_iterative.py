@@ -27,8 +27,13 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     Parameters
     ----------
     score : {"auto", "bge", "bde", "bic"} or BaseScore, default="auto"
-        How well parents explain a child. "auto" is BDe for integer, boolean,
-        category and string columns, BGe for floats.
+        How well parents explain a child. "auto" is BGe for continuous and BDe for
+        categorical columns.
+    categorical_features : "auto", None or array-like, default="auto"
+        The categorical columns, by names, indices or a boolean mask; None is no
+        column. "auto" takes strings, booleans, categories and integers with few
+        different values as categorical, other numbers as continuous, and warns where
+        it guesses; the user guide has the rule. A `score` object decides by itself.
     search_space : {"pc", "glasso", "full"}, array, callable, estimator or \
             list, default="pc"
         Where to start: PC's skeleton, the non-zero entries of a graphical lasso's
@@ -136,6 +141,8 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         Share of steps that changed the order.
     score_ : BaseScore
         The fitted score.
+    feature_kinds_ : ndarray of str, shape (n_features,)
+        What the columns were taken for, "continuous" or "categorical".
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -181,6 +188,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self,
         score="auto",
         *,
+        categorical_features="auto",
         search_space="pc",
         alpha="auto",
         extra_parent=True,
@@ -211,6 +219,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         warm_start=False,
     ):
         self.score = score
+        self.categorical_features = categorical_features
         self.search_space = search_space
         self.alpha = alpha
         self.extra_parent = extra_parent

@@ -103,8 +103,13 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     Parameters
     ----------
     score : {"auto", "bge", "bde", "bic"} or BaseScore, default="auto"
-        How well parents explain a child. "auto" is BDe for integer, boolean,
-        category and string columns, BGe for floats.
+        How well parents explain a child. "auto" is BGe for continuous and BDe for
+        categorical columns.
+    categorical_features : "auto", None or array-like, default="auto"
+        The categorical columns, by names, indices or a boolean mask; None is no
+        column. "auto" takes strings, booleans, categories and integers with few
+        different values as categorical, other numbers as continuous, and warns where
+        it guesses; the user guide has the rule. A `score` object decides by itself.
     search_space : {"iterative", "pc", "glasso", "full"}, array, callable, \
             estimator or list, default="iterative"
         Which parents a node may have: what :class:`IterativeSearchStructure` ends
@@ -186,6 +191,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         Share of steps that changed the partition.
     score_ : BaseScore
         The fitted score.
+    feature_kinds_ : ndarray of str, shape (n_features,)
+        What the columns were taken for, "continuous" or "categorical".
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -225,6 +232,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self,
         score="auto",
         *,
+        categorical_features="auto",
         search_space="iterative",
         alpha="auto",
         extra_parent=True,
@@ -246,6 +254,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         warm_start=False,
     ):
         self.score = score
+        self.categorical_features = categorical_features
         self.search_space = search_space
         self.alpha = alpha
         self.extra_parent = extra_parent
