@@ -104,6 +104,9 @@ class BaseStructure(
 
     # --------------------------------------------------- what a subclass must say
 
+    #: What edge probabilities are of: "order-weighted" or "over DAGs".
+    _posterior: str
+
     @abstractmethod
     def _walk(self, n_features):
         """How chains walk, a :class:`~skbidag._sampling.Walk`."""
@@ -194,6 +197,7 @@ class BaseStructure(
         )
         score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
         self.n_features_in_ = score.n_features_in_
+        self.posterior_ = self._posterior
         self.feature_kinds_ = kinds_seen(score, X, categorical, sample_weight)
         constraints = resolve_constraints(
             self.n_features_in_,

@@ -17,7 +17,8 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     The search alternates: find the best DAG in the present space, in which every
     node may take one parent from outside its permissible set; let what that DAG
     adds into the space; until neither the space nor the best score changes. On the
-    final space DAGs are sampled by order MCMC, for edge probabilities.
+    final space DAGs are sampled by order MCMC, for edge probabilities: those of the
+    order-weighted posterior, in which a DAG counts once for each order it fits.
 
     Where every node may have all others as parents within `max_parents` (up to 15
     variables by default), a `search_space` given by name is everything from the
@@ -126,7 +127,12 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     n_expansions_ : int
         How often the space grew.
     adjacency_probabilities_ : ndarray of shape (n_features, n_features)
-        ``adjacency_probabilities_[i, j]`` is the posterior probability of i -> j.
+        ``adjacency_probabilities_[i, j]`` is the probability of i -> j in the
+        order-weighted posterior.
+    posterior_ : str
+        What the probabilities are of: "order-weighted", for a DAG counts once for each
+        order it fits, so that sparse DAGs, and some directions, weigh more than in the
+        posterior over DAGs; "best DAG alone" if nothing was sampled.
     log_score_trace_ : ndarray of shape (n_chains, n_draws)
         Log scores of the sampled DAGs.
     dag_samples_ : DAGSamples
@@ -293,6 +299,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.log_score_ = problem.score.dag_score(found.adjacency)
         self.search_space_ = found.space.permitted.copy()
         self.adjacency_probabilities_ = self.cpdag_.astype(float)
+        self.posterior_ = "best DAG alone"
         self.dag_samples_ = DAGSamples(
             np.packbits(found.adjacency[None, None], axis=-1)
         )

@@ -71,11 +71,14 @@ class ColumnKinds:
         By what each column is taken for that.
     guessed : list of int
         The columns of which another kind would have been possible.
+    decisive : int
+        A column that would be of its kind by itself.
     """
 
     kinds: np.ndarray
     reasons: list
     guessed: list
+    decisive: int = 0
 
     def of_kind(self, kind):
         """The columns of one kind, by index."""
@@ -278,7 +281,7 @@ def look_at(values, levels, n_rows):
     values = plain_values(values)
     values = values[~missing_cells(values)]
     if values.dtype.kind not in "iuf":
-        reason = f"holds {values[0]!s:.20}" if len(values) else "empty"
+        reason = f"holds {values[:1].tolist()[0]!r:.22}" if len(values) else "empty"
         return Look("label", "categorical", True, 0, reason)
     if values.dtype.kind == "f":
         fraction = ~np.isfinite(values) | (values != np.floor(values))
@@ -291,11 +294,16 @@ def look_at(values, levels, n_rows):
     type_ = "float" if values.dtype.kind == "f" else "integer"
     if n_levels < 2:
         return Look(type_, None, False, n_levels, "constant")
-    few = n_levels <= MOST_LEVELS and n_rows >= ROWS_PER_LEVEL * n_levels
-    if type_ == "integer":
-        few = few or n_levels <= ALWAYS_FEW
-    kind = "categorical" if few else "continuous"
+    always = ALWAYS_FEW if type_ == "integer" else 0
+    kind = "categorical" if are_few(n_levels, n_rows, always) else "continuous"
     return Look(type_, kind, False, n_levels, reason)
+
+
+def are_few(n_levels, n_rows, always=ALWAYS_FEW):
+    """Whether so many different values are few for so many rows."""
+    return n_levels <= always or (
+        n_levels <= MOST_LEVELS and n_rows >= ROWS_PER_LEVEL * n_levels
+    )
 
 
 def decide(looks: Sequence[Look], names=None):
@@ -335,7 +343,10 @@ def decide(looks: Sequence[Look], names=None):
         if look.kind == "categorical" and kinds[column] == "continuous":
             other = display_name(names, seen.index("continuous"))
             reasons[column] += f", but column {other} is continuous"
-    return ColumnKinds(np.array(kinds), reasons, guessed)
+    by_itself = [k for k, look in enumerate(looks) if look.kind == kinds[k]]
+    surely = [k for k in by_itself if looks[k].sure]
+    decisive = (surely or by_itself or [0])[0]
+    return ColumnKinds(np.array(kinds), reasons, guessed, decisive)
 
 
 def is_guess(look, kind, fractions):

@@ -51,6 +51,8 @@ class OrderWalk(Walk):
 class OrderStructure(BaseStructure):
     """What estimators share whose chains walk over orders."""
 
+    _posterior = "order-weighted"
+
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **BaseStructure._parameter_constraints,
         "move_probabilities": [StrOptions({"auto"}), "array-like"],
@@ -69,7 +71,9 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     summed over at once, by lookups in precomputed tables, so a step takes well under
     a microsecond and chains mix far better than over single DAGs. A DAG that fits
     many orders is counted once for each of them, which makes the prior over DAGs
-    non-uniform: sparse DAGs weigh more.
+    non-uniform: sparse DAGs weigh more, and so do some directions. Edge probabilities
+    are those of this order-weighted posterior; :class:`PartitionMCMCStructure` has
+    those of the posterior over DAGs.
 
     Parameters
     ----------
@@ -140,7 +144,12 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     Attributes
     ----------
     adjacency_probabilities_ : ndarray of shape (n_features, n_features)
-        ``adjacency_probabilities_[i, j]`` is the posterior probability of i -> j.
+        ``adjacency_probabilities_[i, j]`` is the probability of i -> j in the
+        order-weighted posterior.
+    posterior_ : str
+        What the probabilities are of: "order-weighted", for a DAG counts once for each
+        order it fits, so that sparse DAGs, and some directions, weigh more than in the
+        posterior over DAGs.
     adjacency_ : ndarray of bool, shape (n_features, n_features)
         The best-scoring DAG found.
     cpdag_ : ndarray of bool, shape (n_features, n_features)

@@ -169,6 +169,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     ----------
     adjacency_probabilities_ : ndarray of shape (n_features, n_features)
         ``adjacency_probabilities_[i, j]`` is the posterior probability of i -> j.
+    posterior_ : str
+        What the probabilities are of: "over DAGs", for every DAG counts once.
     adjacency_ : ndarray of bool, shape (n_features, n_features)
         The best-scoring DAG found.
     cpdag_ : ndarray of bool, shape (n_features, n_features)
@@ -222,6 +224,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     >>> model.adjacency_probabilities_.shape
     (8, 8)
     """
+
+    _posterior = "over DAGs"
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **BaseStructure._parameter_constraints,
