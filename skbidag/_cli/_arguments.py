@@ -82,6 +82,21 @@ def _add_data(parser):
         "the asia data",
     )
     group = parser.add_argument_group("data")
+    _add_columns(group)
+    _add_format(group)
+    group.add_argument(
+        "--constraints",
+        metavar="FILE",
+        help="CSV with lines: from,to,forbidden or from,to,required",
+    )
+    group.add_argument(
+        "--tiers",
+        metavar="FILE",
+        help="CSV with lines: variable,tier; no edge leads from a tier to a lower one",
+    )
+
+
+def _add_columns(group):
     group.add_argument(
         "--kind",
         choices=["auto", "continuous", "discrete"],
@@ -109,6 +124,9 @@ def _add_data(parser):
         metavar="COLUMN",
         help="keep a column though it is constant or looks like an identifier",
     )
+
+
+def _add_format(group):
     group.add_argument(
         "--na",
         action="append",
@@ -133,16 +151,6 @@ def _add_data(parser):
         "--no-header",
         action="store_true",
         help="the first line holds data; columns are called x1, x2, ...",
-    )
-    group.add_argument(
-        "--constraints",
-        metavar="FILE",
-        help="CSV with lines: from,to,forbidden or from,to,required",
-    )
-    group.add_argument(
-        "--tiers",
-        metavar="FILE",
-        help="CSV with lines: variable,tier; no edge leads from a tier to a lower one",
     )
 
 

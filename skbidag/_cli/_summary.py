@@ -3,6 +3,7 @@
 import json
 import math
 import platform
+import re
 import shlex
 import sys
 from datetime import UTC, datetime
@@ -209,7 +210,8 @@ def print_summary(summary, folder, edges, *, as_json=False):
         )
     if len(edges) > len(shown):
         print(f"... and {len(edges) - len(shown)} less probable ones, see edges.csv")
-    print(f"\n{fill(POSTERIORS[result['posterior']], WIDTH)}")
+    sentences = re.split(r"(?<=\.) ", POSTERIORS[result["posterior"]])
+    print("", *(fill(sentence, WIDTH) for sentence in sentences), sep="\n")
     print(f"\nThe report: {folder / 'report.html'}")
 
 
