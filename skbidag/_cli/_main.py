@@ -94,6 +94,8 @@ def progress_for(arguments):
     """What tells of the progress: a bar on a terminal, lines if they were asked for."""
     from skbidag._cli._progress import LineProgress, TerminalProgress
 
+    if arguments.quiet:
+        return None
     if sys.stderr.isatty():
-        return None if arguments.quiet else TerminalProgress(sys.stderr)
+        return TerminalProgress(sys.stderr)
     return LineProgress(sys.stderr) if arguments.progress else None
