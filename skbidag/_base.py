@@ -51,7 +51,7 @@ from skbidag._sklearn import (
 )
 from skbidag.diagnostics import rhat
 from skbidag.scores import BaseScore
-from skbidag.scores._resolve import SCORE_NAMES, resolve_score
+from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
 
 # Chains with a larger R-hat than this disagree.
 LARGEST_RHAT = 1.1
@@ -60,7 +60,12 @@ FEWEST_DRAWS_FOR_RHAT = 50
 
 # What says which DAGs there are, and what else makes a problem, with their defaults
 CONSTRAINTS = {"forbidden_edges": None, "required_edges": None, "tiers": None}
-PROBLEM = {**CONSTRAINTS, "score": "auto", "edge_prior": None}
+PROBLEM = {
+    **CONSTRAINTS,
+    "score": "auto",
+    "categorical_features": "auto",
+    "edge_prior": None,
+}
 
 
 class BaseStructure(
@@ -70,6 +75,7 @@ class BaseStructure(
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         "score": [StrOptions(SCORE_NAMES), BaseScore],
+        "categorical_features": [StrOptions({"auto"}), None, "array-like"],
         "search_space": [
             StrOptions({"pc", "glasso", "iterative", "full"}),
             "array-like",
@@ -98,6 +104,9 @@ class BaseStructure(
 
     # --------------------------------------------------- what a subclass must say
 
+    #: What edge probabilities are of: "order-weighted" or "over DAGs".
+    _posterior: str
+
     @abstractmethod
     def _walk(self, n_features):
         """How chains walk, a :class:`~skbidag._sampling.Walk`."""
@@ -116,7 +125,7 @@ class BaseStructure(
         Parameters
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
-            The data: floats, or integers, booleans, strings or categories. Rows
+            The data, continuous or categorical (see `categorical_features`). Rows
             with missing cells are left out, with a warning.
         y : None
             Ignored, present for API consistency.
@@ -178,10 +187,18 @@ class BaseStructure(
         _check_feature_names(self, X, reset=True)
         self._template = empty_like(X)
         X, sample_weight = self._complete_rows(X, sample_weight)
-        score = resolve_score(vars(self)["score"], X, self._column_name)
+        names, categorical = names_of(self), self.categorical_features
+        score = resolve_score(
+            vars(self)["score"],
+            X,
+            categorical,
+            sample_weight=sample_weight,
+            names=names,
+        )
         score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
         self.n_features_in_ = score.n_features_in_
-        names = names_of(self)
+        self.posterior_ = self._posterior
+        self.feature_kinds_ = kinds_seen(score, X, categorical, sample_weight)
         constraints = resolve_constraints(
             self.n_features_in_,
             names,

@@ -9,14 +9,10 @@ integers are as good as others.
 """
 
 from numbers import Integral
-from typing import Literal
 
 import narwhals as nw
 import numpy as np
 from sklearn.utils import check_array
-
-#: What all columns of the data are. Mixed columns would be a third kind.
-Kind = Literal["continuous", "categorical"]
 
 _MISSING = "holds missing values; every cell needs a category."
 
@@ -148,7 +144,7 @@ def with_columns(X, columns):
     ).to_native()
 
 
-# Columns and their kind
+# Columns
 
 
 def check_table(X):
@@ -200,38 +196,6 @@ def _declared(column):
         categories = getattr(categories, "categories", None)
         return None if categories is None else np.asarray(categories)
     return None
-
-
-def kind_of(X, name_of=str) -> Kind:
-    """Tell of what kind the columns of the data are.
-
-    Parameters
-    ----------
-    X : {array-like, dataframe} of shape (n_samples, n_features)
-        The data.
-    name_of : callable
-        Gives the name of a column, for messages.
-
-    Returns
-    -------
-    kind : {"continuous", "categorical"}
-        "categorical" if all columns hold integers, booleans, strings or categories,
-        "continuous" if they are numbers, some of them floats.
-    """
-    columns, declared = columns_of(X)
-    is_float, is_label = [], []
-    for values, levels in zip(columns, declared, strict=True):
-        if levels is None and values.dtype.kind == "O":
-            values = plain_values(values)
-        is_float.append(levels is None and values.dtype.kind == "f")
-        is_label.append(levels is not None or values.dtype.kind not in "biuf")
-    if any(is_float) and any(is_label):
-        raise ValueError(
-            f"Column {name_of(is_float.index(True))} is continuous and column "
-            f"{name_of(is_label.index(True))} categorical; a score takes one kind. "
-            "Discretize the continuous columns or leave the others out."
-        )
-    return "continuous" if any(is_float) else "categorical"
 
 
 def complete_rows(X):

@@ -17,7 +17,8 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     The search alternates: find the best DAG in the present space, in which every
     node may take one parent from outside its permissible set; let what that DAG
     adds into the space; until neither the space nor the best score changes. On the
-    final space DAGs are sampled by order MCMC, for edge probabilities.
+    final space DAGs are sampled by order MCMC, for edge probabilities: those of the
+    order-weighted posterior, in which a DAG counts once for each order it fits.
 
     Where every node may have all others as parents within `max_parents` (up to 15
     variables by default), a `search_space` given by name is everything from the
@@ -27,8 +28,13 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     Parameters
     ----------
     score : {"auto", "bge", "bde", "bic"} or BaseScore, default="auto"
-        How well parents explain a child. "auto" is BDe for integer, boolean,
-        category and string columns, BGe for floats.
+        How well parents explain a child. "auto" is BGe for continuous and BDe for
+        categorical columns.
+    categorical_features : "auto", None or array-like, default="auto"
+        The categorical columns, by names, indices or a boolean mask; None is no
+        column. "auto" takes strings, booleans, categories and integers with few
+        different values as categorical, other numbers as continuous, and warns where
+        it guesses; the user guide has the rule. A `score` object decides by itself.
     search_space : {"pc", "glasso", "full"}, array, callable, estimator or \
             list, default="pc"
         Where to start: PC's skeleton, the non-zero entries of a graphical lasso's
@@ -121,7 +127,12 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     n_expansions_ : int
         How often the space grew.
     adjacency_probabilities_ : ndarray of shape (n_features, n_features)
-        ``adjacency_probabilities_[i, j]`` is the posterior probability of i -> j.
+        ``adjacency_probabilities_[i, j]`` is the probability of i -> j in the
+        order-weighted posterior.
+    posterior_ : str
+        What the probabilities are of: "order-weighted", for a DAG counts once for each
+        order it fits, so that sparse DAGs, and some directions, weigh more than in the
+        posterior over DAGs; "best DAG alone" if nothing was sampled.
     log_score_trace_ : ndarray of shape (n_chains, n_draws)
         Log scores of the sampled DAGs.
     dag_samples_ : DAGSamples
@@ -136,6 +147,8 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         Share of steps that changed the order.
     score_ : BaseScore
         The fitted score.
+    feature_kinds_ : ndarray of str, shape (n_features,)
+        What the columns were taken for, "continuous" or "categorical".
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -181,6 +194,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self,
         score="auto",
         *,
+        categorical_features="auto",
         search_space="pc",
         alpha="auto",
         extra_parent=True,
@@ -211,6 +225,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         warm_start=False,
     ):
         self.score = score
+        self.categorical_features = categorical_features
         self.search_space = search_space
         self.alpha = alpha
         self.extra_parent = extra_parent
@@ -284,6 +299,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.log_score_ = problem.score.dag_score(found.adjacency)
         self.search_space_ = found.space.permitted.copy()
         self.adjacency_probabilities_ = self.cpdag_.astype(float)
+        self.posterior_ = "best DAG alone"
         self.dag_samples_ = DAGSamples(
             np.packbits(found.adjacency[None, None], axis=-1)
         )

@@ -51,6 +51,8 @@ class OrderWalk(Walk):
 class OrderStructure(BaseStructure):
     """What estimators share whose chains walk over orders."""
 
+    _posterior = "order-weighted"
+
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **BaseStructure._parameter_constraints,
         "move_probabilities": [StrOptions({"auto"}), "array-like"],
@@ -69,13 +71,20 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     summed over at once, by lookups in precomputed tables, so a step takes well under
     a microsecond and chains mix far better than over single DAGs. A DAG that fits
     many orders is counted once for each of them, which makes the prior over DAGs
-    non-uniform: sparse DAGs weigh more.
+    non-uniform: sparse DAGs weigh more, and so do some directions. Edge probabilities
+    are those of this order-weighted posterior; :class:`PartitionMCMCStructure` has
+    those of the posterior over DAGs.
 
     Parameters
     ----------
     score : {"auto", "bge", "bde", "bic"} or BaseScore, default="auto"
-        How well parents explain a child. "auto" is BDe for integer, boolean,
-        category and string columns, BGe for floats.
+        How well parents explain a child. "auto" is BGe for continuous and BDe for
+        categorical columns.
+    categorical_features : "auto", None or array-like, default="auto"
+        The categorical columns, by names, indices or a boolean mask; None is no
+        column. "auto" takes strings, booleans, categories and integers with few
+        different values as categorical, other numbers as continuous, and warns where
+        it guesses; the user guide has the rule. A `score` object decides by itself.
     search_space : {"iterative", "pc", "glasso", "full"}, array, callable, \
             estimator or list, default="iterative"
         Which parents a node may have: what :class:`IterativeSearchStructure` ends
@@ -135,7 +144,12 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     Attributes
     ----------
     adjacency_probabilities_ : ndarray of shape (n_features, n_features)
-        ``adjacency_probabilities_[i, j]`` is the posterior probability of i -> j.
+        ``adjacency_probabilities_[i, j]`` is the probability of i -> j in the
+        order-weighted posterior.
+    posterior_ : str
+        What the probabilities are of: "order-weighted", for a DAG counts once for each
+        order it fits, so that sparse DAGs, and some directions, weigh more than in the
+        posterior over DAGs.
     adjacency_ : ndarray of bool, shape (n_features, n_features)
         The best-scoring DAG found.
     cpdag_ : ndarray of bool, shape (n_features, n_features)
@@ -158,6 +172,8 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         Share of steps that changed the order.
     score_ : BaseScore
         The fitted score.
+    feature_kinds_ : ndarray of str, shape (n_features,)
+        What the columns were taken for, "continuous" or "categorical".
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -187,6 +203,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         self,
         score="auto",
         *,
+        categorical_features="auto",
         search_space="iterative",
         alpha="auto",
         extra_parent=True,
@@ -209,6 +226,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         warm_start=False,
     ):
         self.score = score
+        self.categorical_features = categorical_features
         self.search_space = search_space
         self.alpha = alpha
         self.extra_parent = extra_parent

@@ -103,8 +103,13 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     Parameters
     ----------
     score : {"auto", "bge", "bde", "bic"} or BaseScore, default="auto"
-        How well parents explain a child. "auto" is BDe for integer, boolean,
-        category and string columns, BGe for floats.
+        How well parents explain a child. "auto" is BGe for continuous and BDe for
+        categorical columns.
+    categorical_features : "auto", None or array-like, default="auto"
+        The categorical columns, by names, indices or a boolean mask; None is no
+        column. "auto" takes strings, booleans, categories and integers with few
+        different values as categorical, other numbers as continuous, and warns where
+        it guesses; the user guide has the rule. A `score` object decides by itself.
     search_space : {"iterative", "pc", "glasso", "full"}, array, callable, \
             estimator or list, default="iterative"
         Which parents a node may have: what :class:`IterativeSearchStructure` ends
@@ -164,6 +169,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     ----------
     adjacency_probabilities_ : ndarray of shape (n_features, n_features)
         ``adjacency_probabilities_[i, j]`` is the posterior probability of i -> j.
+    posterior_ : str
+        What the probabilities are of: "over DAGs", for every DAG counts once.
     adjacency_ : ndarray of bool, shape (n_features, n_features)
         The best-scoring DAG found.
     cpdag_ : ndarray of bool, shape (n_features, n_features)
@@ -186,6 +193,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         Share of steps that changed the partition.
     score_ : BaseScore
         The fitted score.
+    feature_kinds_ : ndarray of str, shape (n_features,)
+        What the columns were taken for, "continuous" or "categorical".
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -216,6 +225,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     (8, 8)
     """
 
+    _posterior = "over DAGs"
+
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **BaseStructure._parameter_constraints,
         "move_probabilities": [StrOptions({"auto"}), "array-like"],
@@ -225,6 +236,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self,
         score="auto",
         *,
+        categorical_features="auto",
         search_space="iterative",
         alpha="auto",
         extra_parent=True,
@@ -246,6 +258,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         warm_start=False,
     ):
         self.score = score
+        self.categorical_features = categorical_features
         self.search_space = search_space
         self.alpha = alpha
         self.extra_parent = extra_parent

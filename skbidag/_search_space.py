@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skbidag._constraints import resolve_edges
 from skbidag._data import display_name, names_of
-from skbidag._skeleton import PCSkeleton
+from skbidag._skeleton import PCSkeleton, with_test_for
 from skbidag.graphs import align_labels, reorder
 
 
@@ -167,7 +167,7 @@ def edges_by_word(word, problem, pc):
     if word == "full":
         return ~np.eye(problem.n_features, dtype=bool)
     if word == "pc":
-        constrained = clone(pc).set_params(
+        constrained = with_test_for(clone(pc), X).set_params(
             forbidden_edges=problem.constraints.forbidden,
             required_edges=problem.constraints.required,
         )
@@ -208,7 +208,7 @@ def repeat_rows(X, sample_weight, who):
 
 def edges_of_estimator(estimator, X, sample_weight, seed=None):
     """Fit a clone, and read a graph off what it learned."""
-    fitted = clone(estimator)
+    fitted = with_test_for(clone(estimator), X)
     open_seeds = [
         name
         for name, value in fitted.get_params().items()

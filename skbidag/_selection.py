@@ -22,6 +22,7 @@ from skbidag._data import (
     resolve_index,
     with_columns,
 )
+from skbidag._kinds import column_kinds, warn_of_guesses
 from skbidag._sklearn import (
     CallbackSupportMixin,
     HasMethods,
@@ -60,8 +61,8 @@ class MarkovBlanketSelector(
     threshold : float, default=0.5
         The probability that a variable must exceed to be selected.
     target_type : {"auto", "continuous", "categorical"}, default="auto"
-        What `y` is. "auto" takes floats as continuous, and integers, booleans,
-        strings and categories as categorical.
+        What `y` is. "auto" is the rule for columns, see `categorical_features` of
+        :class:`~skbidag.OrderMCMCStructure`.
 
     Attributes
     ----------
@@ -194,10 +195,7 @@ class MarkovBlanketSelector(
 
     def _target_columns(self, X, y):
         """The target as the structure's score wants it."""
-        continuous = self.target_type == "continuous" or (
-            self.target_type == "auto" and y.dtype.kind == "f"
-        )
-        if continuous:
+        if self._kind_of_target(y) == "continuous":
             try:
                 return [np.asarray(y, dtype=np.float64)]
             except (TypeError, ValueError) as error:
@@ -209,6 +207,14 @@ class MarkovBlanketSelector(
             return [y]
         classes, codes = np.unique(y, return_inverse=True)
         return [(codes == k).astype(float) for k in range(1, max(2, len(classes)))]
+
+    def _kind_of_target(self, y):
+        """What the target is, with a warning if that is a guess."""
+        if self.target_type != "auto":
+            return self.target_type
+        found = column_kinds(y.reshape(-1, 1))
+        warn_of_guesses(found, ["y"], "target_type", stacklevel=7)
+        return found.common()
 
     def _samples(self, data):
         """The sampled DAGs, if they are of these variables."""
@@ -278,8 +284,10 @@ def final_step(estimator):
 
 def takes_categories(estimator, X):
     """Tell whether the structure's score is one of categorical data."""
-    score = final_step(estimator).get_params(deep=False).get("score", "auto")
-    return kind_for(score, X) == "categorical"
+    params = final_step(estimator).get_params(deep=False)
+    score = params.get("score", "auto")
+    chosen = params.get("categorical_features", "auto")
+    return kind_for(score, X, chosen) == "categorical"
 
 
 def blanket_probabilities(samples, target):

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skbidag._constraints import resolve_constraints
-from skbidag._data import check_weights, kind_of
+from skbidag._data import check_weights, names_of
+from skbidag._kinds import column_kinds, warn_of_guesses
 from skbidag._pc import pc_skeleton
 from skbidag._sklearn import (
     Interval,
@@ -37,7 +38,8 @@ class PCSkeleton(BaseEstimator):
         ``min(0.4, 20 / n_features)``.
     test : str, default="auto"
         "fisherz" for continuous data, "gsq" or "chisq" for discrete data, or the
-        name of any other test of causal-learn. "auto" is "fisherz" or "gsq".
+        name of any other test of causal-learn. "auto" is "fisherz" or "gsq", by the
+        estimators' rule for the kinds of columns.
     orient : bool, default=False
         Keep only the directions PC finds compelled, both where it finds none.
         This helps with nodes that have many children, whose children need not be
@@ -153,9 +155,7 @@ class PCSkeleton(BaseEstimator):
         """
         self._validate_params()
         _check_feature_names(self, X, reset=True)
-        test = self.test
-        if test == "auto":
-            test = TEST_OF_KIND[kind_of(X)]
+        test = self._usual_test(X, sample_weight) if self.test == "auto" else self.test
         _check_n_features(self, X, reset=True)
         n_features = self.n_features_in_
         constraints = resolve_constraints(
@@ -188,7 +188,38 @@ class PCSkeleton(BaseEstimator):
         self.search_space_ = (found & ~constraints.forbidden) | constraints.required
         return self
 
+    def _usual_test(self, X, sample_weight):
+        """The test for columns of this kind."""
+        names = names_of(self)
+        found = column_kinds(X, sample_weight=sample_weight, names=names)
+        warn_of_guesses(found, names, "which test to make (test)", stacklevel=3)
+        return TEST_OF_KIND[found.common(names)]
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         return tags
+
+
+def with_test_for(pc, data):
+    """Settle ``test="auto"`` for data as a score gives them for tests.
+
+    Their type tells: integers are codes of categories, however many there are, and
+    floats are numbers, whole or not.
+
+    Parameters
+    ----------
+    pc : estimator
+        A new PCSkeleton, or any other estimator, which is left alone.
+    data : ndarray of shape (n_rows, n_features)
+        Of :meth:`~skbidag.scores.BaseScore.test_data`.
+
+    Returns
+    -------
+    pc : estimator
+        The same.
+    """
+    if isinstance(pc, PCSkeleton) and pc.test == "auto":
+        kind = "continuous" if data.dtype.kind == "f" else "categorical"
+        pc.set_params(test=TEST_OF_KIND[kind])
+    return pc

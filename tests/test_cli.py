@@ -1,6 +1,7 @@
 """The command line: what it reads, writes and says."""
 
 import csv
+import gzip
 import hashlib
 import json
 import os
@@ -9,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -27,8 +29,10 @@ from skbidag._cli import (
     _read,
     _report,
     _summary,
+    _wording,
     _write,
 )
+from skbidag._kinds import column_kinds
 from skbidag.datasets import load_asia
 
 QUICK = ["--n-iter", "2000", "--n-draws", "60", "--n-chains", "2"]
@@ -78,8 +82,8 @@ def run(*argv, code=0):
 def gaussian_text(n_rows=60, separator=","):
     rng = np.random.default_rng(0)
     a = rng.normal(size=n_rows)
-    b = 1000 + 50 * (a + rng.normal(size=n_rows))
-    c = b / 50 + rng.normal(size=n_rows)
+    b = a + rng.normal(size=n_rows)
+    c = b + rng.normal(size=n_rows)
     lines = [separator.join("abc")]
     lines += [separator.join(f"{v:.6g}" for v in row) for row in zip(a, b, c)]  # noqa: B905
     return "\n".join(lines) + "\n"
@@ -176,7 +180,7 @@ def test_summary_has_everything_to_repeat_it(gaussian, capsys):
     assert parameters["burn_in"] == 0.2
     data = saved["data"]
     assert data["kind"] == "continuous"
-    assert data["standardized"]
+    assert saved["result"]["posterior"] == "order-weighted"
     assert data["variables"] == ["a", "b", "c"]
     assert data["sha256"] == hashlib.sha256(Path(gaussian).read_bytes()).hexdigest()
     assert saved["result"]["n_chains"] == 2
@@ -189,7 +193,6 @@ def test_methods(gaussian, method):
     run(gaussian, "--method", method, *QUICK, "--out", "out", "--quiet")
     summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))
     assert method.capitalize() in summary["estimator"]
-    # the units do not matter: columns are standardized
     best = pd.read_csv("out/map.csv", index_col=0).to_numpy(dtype=bool)
     skeleton = best | best.T
     assert skeleton[0, 1]
@@ -201,6 +204,7 @@ def test_search_alone(gaussian, capsys):
     run(gaussian, "--method", "iterative", "--n-draws", 0, "--out", "out")
     edges = pd.read_csv("out/edges.csv")
     assert edges["standard_error"].isna().all()
+    assert set(edges["posterior"]) == {"best DAG alone"}
     assert "Best DAG: 2 edges" in capsys.readouterr().out
     summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))
     assert summary["result"]["log_score_rhat"] is None
@@ -233,6 +237,48 @@ def test_warnings_are_passed_on(capsys):
     assert not json.loads(Path("out/summary.json").read_text())["result"]["converged"]
 
 
+@pytest.mark.parametrize(
+    ("method", "posterior", "said"),
+    [
+        ("order", "order-weighted", "a DAG counts once for each order it fits"),
+        ("iterative", "order-weighted", "--method partition every DAG counts once"),
+        ("partition", "over DAGs", "posterior over DAGs: every DAG counts once"),
+    ],
+)
+def test_the_order_bias_is_named(method, posterior, said, capsys):
+    """Of a chain's six DAGs five have g1 -> g0; over orders that edge gets 0.95."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(400, 6))
+    chain = np.empty_like(noise)
+    chain[:, 0] = noise[:, 0]
+    for k in range(1, 6):
+        chain[:, k] = 0.9 * chain[:, k - 1] + 0.45 * noise[:, k]
+    frame = pd.DataFrame(chain, columns=[f"g{k}" for k in range(6)])
+    frame.to_csv("data.csv", index=False)
+    argv = ["--method", method, "--n-iter", 40_000, "--edge-penalty", 30]
+    run("data.csv", *argv, "--out", "out")
+    out = " ".join(capsys.readouterr().out.split())
+    edges = pd.read_csv("out/edges.csv")
+    probability = edges.set_index(["from", "to"])["probability"]["g1", "g0"]
+    # exact: 5/6 over DAGs; the errors of 2000 dependent draws stay well below 0.05
+    assert abs(probability - 5 / 6) < 0.05 or method != "partition"
+    assert probability > 0.9 or method == "partition"
+    assert set(edges["posterior"]) == {posterior}
+    assert said in out
+    assert ("--method partition" in out) == (method != "partition")
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert _summary.POSTERIORS[posterior][:60] in page
+    summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))
+    assert summary["result"]["posterior"] == posterior
+
+
+def test_probabilities_beside_the_heat_map(report):
+    text = (report / "report.html").read_text(encoding="utf-8")
+    start = _summary.POSTERIORS["order-weighted"][:60]
+    assert text.count(start) == 2  # the table and the heat map
+    assert text.count("<code>--method partition</code>") == 2
+
+
 # ------------------------------------------------------------------------- reading
 
 
@@ -263,12 +309,136 @@ def test_cells():
     assert columns_of("data.csv")["c"].labels[2] == "?"
 
 
-def test_decimal_comma():
-    name = write("a;b\n1,5;2\n-0,25;3\n")
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("a;b\n1,5;2\n-0,25;3\n", [1.5, -0.25]),
+        ("a\tb\n,5\t2\n-2e3\t3,1\n", [0.5, -2000]),
+        ("a;b\n1,234;2\n0,5;?\n", [1.234, 0.5]),
+        # points elsewhere, or thousands perhaps: nothing is guessed
+        ("a;b\n1,5;2\n-0,25;3.5\n", None),
+        ("a;b\n1,234;2\n2,500;3\n", None),
+    ],
+)
+def test_decimal_comma(text, numbers):
+    table = _read.read_table(write(text))
+    if numbers is None:
+        assert table.columns[0].numbers is None
+        assert table.notes == []
+        return
+    np.testing.assert_array_equal(table.columns[0].numbers, numbers)
+    assert "decimal commas" in table.notes[0]
+    assert "--decimal ." in table.notes[0]
+    assert columns_of("data.csv", decimal=".")["a"].numbers is None
     np.testing.assert_array_equal(
-        columns_of(name, decimal=",")["a"].numbers, [1.5, -0.25]
+        columns_of("data.csv", decimal=",")["a"].numbers, numbers
     )
-    assert columns_of(name)["a"].numbers is None
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["?", ".", "NA", "n/a", "N/A", "null", "None", "-", "nan", "NaN", "", "#DIV/0!"],
+)
+def test_marks_of_missing_cells(mark):
+    """One such cell neither deletes a column nor turns the data discrete."""
+    rows = np.random.default_rng(0).normal(size=(40, 3)).astype(str)
+    rows[7, 1] = mark
+    text = "\n".join(["a,b,c", *(",".join(row) for row in rows)])
+    variables = prepared(text)
+    assert variables.kind == "continuous"
+    assert variables.names == ["a", "b", "c"]
+    assert variables.n_rows == 39
+    assert "1 of 40 rows have missing cells and are left out (1 in 'b')." in (
+        variables.notes
+    )
+    said = f"Cells with {mark!r} among numbers are taken as missing (1 in 'b')."
+    assert (said in variables.notes) == (mark not in _read.MISSING)
+
+
+def test_marks_in_text_are_categories_unless_said():
+    text = lines(COIN, ("pain", ["none", "some", "?"] * 10))
+    variables = prepared(text)
+    assert variables.n_rows == 30
+    assert set(variables.columns[1]) == {"none", "some", "?"}
+    assert any("--na '?' makes it missing" in note for note in variables.notes)
+    table = _read.read_table("data.csv", missing=["?"])
+    assert _prepare.prepare(table).n_rows == 20
+    # one number and many marks: a flag
+    flags = prepared(lines(COIN, ("flag", ["1", "-", "-"] * 10)))
+    assert set(flags.columns[1]) == {"1", "-"}
+
+
+def test_text_among_measurements_is_an_error(capsys):
+    for other in (COIN, SIZE):
+        write(lines(("dose", [*np.linspace(0.1, 3, 29), "<0.1"]), other))
+        run("data.csv", *QUICK, code=2)
+        error = capsys.readouterr().err
+        assert "column 'dose' holds '<0.1' in line 31, but numbers in 29 rows" in error
+        assert "--na '<0.1'" in error
+        assert "--drop dose" in error
+    write(
+        lines(("price", [f'"{k},{k}00"' for k in range(1, 10)]), ("b", [0, 1, 2] * 3))
+    )
+    run("data.csv", *QUICK, code=2)
+    assert "say --decimal ," in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["data.csv.gz", "data.tsv.gz", "data.gz"])
+def test_gzip(name, capsys):
+    separator = "\t" if "tsv" in name else ","
+    content = gzip.compress(gaussian_text(separator=separator).encode())
+    Path(name).write_bytes(content)
+    run(name, *QUICK)
+    assert "60 rows, 3 variables, continuous" in capsys.readouterr().err
+    assert Path("skbidag-data/report.html").exists()
+    Path(name).write_bytes(content[:-20])
+    run(name, *QUICK, code=2)
+    assert f"Cannot decompress {name}" in capsys.readouterr().err
+
+
+def test_excel(monkeypatch):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["x", "n", "s", "t"])
+    sheet.append([1.5, 1, "u", True])
+    sheet.append([None] * 4)
+    sheet.append([2, "?", "v"])
+    sheet.append([2.5, 3, "v"])
+    sheet["F9"] = " "
+    other = book.create_sheet("other")
+    other.append(["a", "b"])
+    other.append([0.5, "0,5"])
+    book.create_sheet("nothing")
+    book.save("data.xlsx")
+    table = _read.read_table("data.xlsx")
+    columns = {column.name: column for column in table.columns}
+    np.testing.assert_array_equal(columns["x"].numbers, [1.5, 2, 2.5])
+    np.testing.assert_array_equal(columns["n"].numbers, [1, np.nan, 3])
+    assert columns["s"].labels.tolist() == ["u", "v", "v"]
+    assert columns["t"].labels.tolist() == ["True", None, None]
+    assert table.lines == [2, 4, 5]
+    assert table.notes == ["Read is the sheet 'Sheet'; --sheet names another."]
+    assert list(columns_of("data.xlsx", sheet="other")) == ["a", "b"]
+    for options, message in (
+        (
+            {"sheet": "third"},
+            "--sheet third: data.xlsx has no such sheet; it has Sheet",
+        ),
+        ({"sheet": "nothing"}, "data.xlsx is empty"),
+    ):
+        with pytest.raises(_read.InputError, match=message):
+            _read.read_table("data.xlsx", **options)
+    Path("bad.xlsx").write_bytes(b"PK\x03\x04 no")
+    with pytest.raises(_read.InputError, match=r"Cannot read bad\.xlsx as an Excel"):
+        _read.read_table("bad.xlsx")
+    Path("old.xls").write_bytes(b"\xd0\xcf\x11\xe0 no")
+    with pytest.raises(_read.InputError, match=r"save it as \.xlsx or CSV"):
+        _read.read_table("old.xls")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(_read.InputError, match=r"skbidag\[excel\]"):
+        _read.read_table("data.xlsx")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
@@ -334,7 +504,7 @@ def test_parquet(monkeypatch):
         ("a\x01,b\n1,2\n", "the name of column 1 has a control character"),
         ("a,b\n1.5,inf\n2,3\n", "line 2: column 'b' holds infinity"),
         ("a,b\n,1\n2,\n", r"no row without a missing cell \(1 in 'a', 1 in 'b'\)"),
-        ("a,b\n1.5,u\n2.5,v\n1,u\n", "mixed kind: column 'a' .* 'b' holds 'u' in line"),
+        ("a,b\n1.5,u\n2.5,v\n1,u\n", "mixed kind.* 'b' holds 'u' in line 2.* --drop"),
         ("a,b\n1,5\n1,6\n", r"1 usable column\(s\).*'a': it is constant, '1'"),
         (
             "a;b\n1,5;0.1\n1,5;0.2\n2,5;0.3\n",
@@ -363,10 +533,18 @@ def test_bad_files(text, message, capsys):
         (["--keep", "z"], "--keep z: data.csv has no such column"),
         (["--keep", "a", "--drop", "a"], "'a' is given to both"),
         (["--drop", "a", "--drop", "b"], r"1 usable column\(s\)"),
-        (["--n-chains", "0"], "'n_chains' parameter of OrderMCMCStructure"),
-        (["--alpha", "2"], "'alpha' parameter"),
-        (["--alpha-mu", "-1"], "'alpha_mu' parameter of BGe"),
-        (["--method", "iterative", "--search-space", "iterative"], "'search_space'"),
+        (["--n-chains", "0"], "error: --n-chains must be an int"),
+        (["--alpha", "2"], "error: --alpha must be"),
+        (["--alpha-mu", "-1"], "error: --alpha-mu must be"),
+        (["--max-time", "-1"], "error: --max-time must be"),
+        (["--method", "iterative", "--search-space", "iterative"], ": --search-space"),
+        (["--categorical", "a,z"], "--categorical z: data.csv has no such column"),
+        (["--categorical", "a"], "mixed kind.* Continuous: column 'b' .*--categorical"),
+        (["--categorical", "a", "--kind", "discrete"], "--kind for all columns, or"),
+        (
+            ["--categorical", "a", "--drop", "a"],
+            "'a' is given to both --drop and --cat",
+        ),
         (["--delimiter", "ab"], "--delimiter must be one character"),
         (["--decimal", ","], "--decimal and --delimiter are both"),
         (["--encoding", "klingon"], "--encoding klingon is not known"),
@@ -420,39 +598,68 @@ SIZE = ("size", np.linspace(0.1, 7, 30))
 AGE = ("age", [20 + 7 * k % 31 for k in range(30)])
 
 
+DIE = ("die", [1, 2, 3, 4, 5, 6] * 5)
+
+
 @pytest.mark.parametrize(
     ("columns", "kind", "why"),
     [
         ([COIN, SIZE], "continuous", "column 'size' holds 0.1"),
         ([COIN, WORD], "discrete", "column 'word' holds 'yes'"),
-        ([COIN, ("die", [1, 2, 3, 4, 5, 6] * 5)], "discrete", "at most 6 different"),
+        ([DIE, COIN], "discrete", "column 'die' has 6 different integers in 30 rows"),
         (
             [("n", [k % 25 for k in range(30)]), ("m", [k % 26 for k in range(30)])],
             "continuous",
-            "column 'n' has 25 different whole numbers",
+            "column 'n' has 25 different integers in 30 rows",
         ),
-        ([("a", ["1.0", "2.0"] * 15), COIN], "discrete", "whole numbers"),
+        ([("a", ["1.0", "2.0"] * 15), COIN], "discrete", "has 2 different integers"),
+        ([("a", ["1", "2", "?"] * 10), SIZE], "continuous", "column 'size' holds"),
     ],
 )
 def test_kind_is_guessed_and_said(columns, kind, why):
     variables = prepared(lines(*columns))
     assert variables.kind == kind
-    (note,) = [note for note in variables.notes if "are taken as" in note]
+    (note,) = [note for note in variables.notes if "data are taken as" in note]
     assert kind in note
     assert why in note
 
 
 def test_kind_can_be_forced():
-    text = lines(COIN, ("die", [1, 2, 3, 4, 5, 6] * 5))
-    variables = prepared(text, kind="continuous", standardize=False)
+    text = lines(COIN, DIE)
+    variables = prepared(text, kind="continuous")
     assert variables.columns[1].dtype == float
     assert prepared(text).columns[1].dtype == np.int64
-    standardized = prepared(text, kind="continuous").columns[1]
-    np.testing.assert_allclose(
-        [standardized.mean(), standardized.std()], [0, 1], atol=1e-12
-    )
     with pytest.raises(_read.InputError, match=r"'word' holds 'yes' in line 2"):
         prepared(lines(COIN, WORD), kind="continuous")
+    named = prepared(lines(AGE, COIN), categorical=["age", "coin"], keep=["age"])
+    assert named.kind == "discrete"
+    assert any("'age' has 30 levels, many" in note for note in named.notes)
+
+
+@pytest.mark.parametrize(
+    "columns", [[COIN, SIZE], [COIN, WORD], [DIE, AGE], [AGE, SIZE]]
+)
+def test_kinds_are_those_of_the_estimators(columns):
+    """What pandas reads is of the same kind as on the command line."""
+    text = lines(*columns, ("last", [k % 3 for k in range(30)]))
+    variables = prepared(text, keep=[name for name, _ in columns])
+    found = column_kinds(pd.read_csv("data.csv"))
+    kind = {"continuous": "continuous", "categorical": "discrete"}[found.common()]
+    assert variables.kind == kind
+    told = [note for note in variables.notes if note.startswith("That is a guess.")]
+    assert len(told) == bool(found.guessed)
+    for column in found.guessed:
+        assert f"column {[*variables.names][column]!r} (" in told[0]
+
+
+def test_integers_to_999(capsys):
+    values = np.random.default_rng(1).integers(1000, size=(500, 3))
+    pd.DataFrame(values, columns=list("abc")).to_csv("data.csv", index=False)
+    run("data.csv", *QUICK, "--out", "out")
+    err = capsys.readouterr().err
+    assert "500 rows, 3 variables, continuous." in err
+    assert re.search(r"a guess\. Taken as continuous: column 'a' \(\d+ different", err)
+    assert "warning: The kinds" not in err
 
 
 def test_rows_with_missing_cells():
@@ -528,11 +735,15 @@ def test_constraints_and_tiers(gaussian):
         ("--constraints", "a,b\n", "line 1: expected from,to,forbidden"),
         ("--constraints", "a,b,required\nb,z,required\n", "line 2: .* no column 'z'"),
         ("--constraints", "a,same,required\n", "line 1: column 'same' is left out"),
-        ("--constraints", "a,b,required\nb,a,required\n", "required_edges has a cycle"),
+        (
+            "--constraints",
+            "a,b,required\nb,a,required\n",
+            r"--constraints \(required\) has a cycle",
+        ),
         ("--constraints", "", "given.csv is empty"),
         ("--tiers", "a,one\n", "line 1: the tier must be a whole number, got 'one'"),
         ("--tiers", "z,1\n", "line 1: there is no column 'z'"),
-        ("--tiers", "a,1\na,2\n", "tiers has 'a' more than once"),
+        ("--tiers", "a,1\na,2\n", "error: --tiers has 'a' more than once"),
     ],
 )
 def test_bad_constraints(option, text, message, capsys):
@@ -799,15 +1010,98 @@ def test_control_c(gaussian):
 
 
 def test_progress_on_a_terminal(gaussian, monkeypatch, capsys):
-    monkeypatch.setattr(_progress, "INTERVAL", 0.0)
+    monkeypatch.setattr(_progress, "INTERVAL", 0.001)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     run(gaussian, *QUICK, "--out", "out")
     err = capsys.readouterr().err
-    assert "\r\x1b[KSearching ..." in err
+    assert "\r\x1b[KSearching ... 0 s" in err
     assert "Sampling [###" in err
     assert "100 %, 0 s left\r\x1b[K" in err
     run(gaussian, *QUICK, "--out", "quiet", "--quiet")
     assert capsys.readouterr().err == ""
+
+
+def test_progress_in_lines(gaussian, capsys):
+    run(gaussian, *QUICK, "--out", "out")
+    assert "Searching" not in capsys.readouterr().err
+    run(gaussian, *QUICK, "--out", "quiet", "--progress", "--quiet")
+    assert capsys.readouterr().err == ""
+    run(gaussian, *QUICK, "--out", "lines", "--progress")
+    told = capsys.readouterr().err.splitlines()
+    assert "skbidag: Searching ... 0 s" in told
+    assert "skbidag: Sampling, 100 %, 0 s left" in told
+
+
+def test_the_clock_is_shown_while_searching():
+    """A search reports nothing, so that a thread has to."""
+
+    class Stream:
+        text, seen = "", threading.Event()
+
+        def write(self, text):
+            self.text += text
+            if self.text.count("Searching") > 2:
+                self.seen.set()
+
+        def flush(self):
+            pass
+
+    class Chain:
+        task_name = "chain"
+
+    class Steps:
+        task_name = "steps"
+
+    stream = Stream()
+    progress = _progress.TerminalProgress(stream)
+    progress.setup(None, None)
+    assert stream.seen.wait(60)
+    progress.on_fit_task_begin(None, Chain)
+    for _ in range(50):
+        assert not progress.on_fit_task_end(None, Steps)
+    progress.teardown(None, None)
+    assert "50 %" in stream.text
+    assert stream.text.endswith("\r\x1b[K")
+
+
+def test_max_time(gaussian, capsys):
+    run(gaussian, "--n-iter", 10**9, "--max-time", 0.2, "--out", "out")
+    err = capsys.readouterr().err
+    assert "warning: --max-time 0.2 seconds are up." in err
+    assert "warm_start" not in err
+    summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))
+    assert summary["parameters"]["max_time"] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            "The chains disagree: R-hat is 2.46 for the score and up to 3.00 for an "
+            "edge (log_score_rhat_, rhat_). Edge probabilities are not reliable yet: "
+            "run longer chains (n_iter) and see log_score_trace_; with few variables "
+            "try search_space='full'.",
+            "The chains disagree: R-hat is 2.46 for the score and up to 3.00 for an "
+            "edge. Edge probabilities are not reliable yet: run longer chains "
+            "(--n-iter) and see the traces in the report; with few variables try "
+            "--search-space full.",
+        ),
+        (
+            "max_time=5.0 seconds are up. Each chain made 3 of 500 draws. With "
+            "warm_start=True another fit goes on.",
+            "--max-time 5.0 seconds are up. Each chain made 3 of 500 draws.",
+        ),
+        (
+            "Node 'a' has 20 permissible parents; the 14 strongest are kept "
+            "(max_parents).",
+            "Node 'a' has 20 permissible parents; the 14 strongest are kept "
+            "(--max-parents).",
+        ),
+        ("The score of 'a' is 0.", "The score of 'a' is 0."),
+    ],
+)
+def test_messages_are_in_the_words_of_the_command_line(message, said):
+    assert _wording.in_options(message) == said
 
 
 def test_score_parameters_are_passed_on():

@@ -14,7 +14,8 @@ DISTRIBUTIONS = {"causallearn": "causal-learn", "sklearn": "scikit-learn"}
 OPTIONAL = {
     "cloudpickle": {"skbidag/_parallel.py"},
     "matplotlib": {"skbidag/_cli/_report.py", "skbidag/inspection/"},
-    "polars": {"skbidag/_cli/_read.py"},
+    "openpyxl": {"skbidag/_cli/_excel.py"},
+    "polars": {"skbidag/_cli/_parquet.py"},
 }
 
 pytestmark = pytest.mark.skipif(

@@ -127,7 +127,7 @@ def test_heat_map(model, network, kind):
     assert_array_equal(display.im_.get_array(), model.edge_probabilities(kind))
     assert display.im_.get_clim() == (0, 1)
     assert display.im_.get_cmap().name == "cividis"
-    assert display.colorbar_ is not None
+    assert display.colorbar_.ax.get_ylabel() == "posterior probability (order-weighted)"
     # a frame around the cell of each true edge: row parent, column child
     frames = [path.get_extents() for path in display.truth_.get_paths()]
     centers = {((f.y0 + f.y1) / 2, (f.x0 + f.x1) / 2) for f in frames}

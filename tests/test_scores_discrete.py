@@ -699,7 +699,9 @@ def test_little_data(make):
 
 def test_bic_takes_its_kind_from_the_data():
     floats = np.random.default_rng(9).normal(size=(20, 3))
-    frame = pd.DataFrame({"age": [20, 30, 41], "height": [1.7, 1.8, 1.6]})
+    frame = pd.DataFrame(
+        {"age": [*range(20, 26)], "height": [1.7, 1.8, 1.6, 1.75, 1.65, 1.5]}
+    )
     for score, X, family in (
         ("bic", floats, GaussianBIC),
         ("auto", floats, BGe),
@@ -719,11 +721,11 @@ def test_bic_takes_its_kind_from_the_data():
         resolved.fit(X)
         categorical = family in (BDe, CategoricalBIC)
         assert kind_for(score, X) == ("categorical" if categorical else "continuous")
-    mixed = frame.assign(name=["a", "b", "a"])
-    with pytest.raises(ValueError, match="Column 1 is continuous and column 2"):
+    mixed = frame.assign(name=["a", "b", "a"] * 2)
+    with pytest.raises(ValueError, match=r"column 1 \(holds 1.7\)\. .* column 2"):
         resolve_score("bic", mixed)
-    with pytest.raises(ValueError, match="Column height is continuous and column name"):
-        resolve_score("auto", mixed, list(mixed).__getitem__)
+    with pytest.raises(ValueError, match=r"column 'height' .* column 'name'"):
+        resolve_score("auto", mixed, names=list(mixed))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -11,14 +11,15 @@ exit codes:
 """
 
 LEARN_NOTES = """\
-CSV and TSV files need a line of column names. Rows with missing cells are left out,
+Tables of text need a line of column names. Rows with missing cells are left out,
 and so are columns that are constant or look like identifiers; what was done is said
 on stderr and in the report. Without FILE the asia data are used, 500 patients of a
 fictitious chest clinic.
 
 files in the folder:
   report.html    graph, edge probabilities, traces and settings, in one page
-  edges.csv      probability, standard error and R-hat of every edge that was seen
+  edges.csv      probability, standard error and R-hat of every edge that was seen,
+                 and which posterior the probabilities are of
   map.csv        the best DAG: 1 in row i, column j is the edge i -> j
   samples.npz    the sampled DAGs (packed bits), their log scores, the names
   graph.graphml  the best DAG with edge probabilities; also as graph.dot
@@ -77,14 +78,37 @@ def _add_data(parser):
         "file",
         nargs="?",
         metavar="FILE",
-        help="CSV, TSV or Parquet; - reads CSV from stdin; default: the asia data",
+        help="CSV or TSV (also .gz), Excel (.xlsx) or Parquet; - reads stdin; default: "
+        "the asia data",
     )
     group = parser.add_argument_group("data")
+    _add_columns(group)
+    _add_format(group)
+    group.add_argument(
+        "--constraints",
+        metavar="FILE",
+        help="CSV with lines: from,to,forbidden or from,to,required",
+    )
+    group.add_argument(
+        "--tiers",
+        metavar="FILE",
+        help="CSV with lines: variable,tier; no edge leads from a tier to a lower one",
+    )
+
+
+def _add_columns(group):
     group.add_argument(
         "--kind",
         choices=["auto", "continuous", "discrete"],
         default="auto",
         help="what the columns hold; guessed by default",
+    )
+    group.add_argument(
+        "--categorical",
+        type=lambda names: [name.strip() for name in names.split(",") if name.strip()],
+        metavar="A,B,C",
+        help="the discrete columns; all others are continuous. One kind is learned at "
+        "a time, so the rest has to be left out with --drop",
     )
     group.add_argument(
         "--drop",
@@ -100,12 +124,16 @@ def _add_data(parser):
         metavar="COLUMN",
         help="keep a column though it is constant or looks like an identifier",
     )
+
+
+def _add_format(group):
     group.add_argument(
         "--na",
         action="append",
         default=[],
         metavar="TEXT",
-        help="cells with this text are missing, beside empty ones, NA, N/A, NaN, null",
+        help="cells with this text are missing, beside empty ones, NA, N/A, NaN, null "
+        "and, among numbers, ? . - none",
     )
     group.add_argument(
         "--delimiter",
@@ -113,29 +141,16 @@ def _add_data(parser):
         help="between columns ('\\t' or tab is a tab); default: from the first line",
     )
     group.add_argument(
-        "--decimal", choices=[".", ","], default=".", help="decimal mark, default ."
+        "--decimal", choices=[".", ","], help="decimal mark; default: from the numbers"
+    )
+    group.add_argument(
+        "--sheet", metavar="NAME", help="of an Excel file; default: the first"
     )
     group.add_argument("--encoding", default="utf-8", help="of text; default utf-8")
     group.add_argument(
         "--no-header",
         action="store_true",
         help="the first line holds data; columns are called x1, x2, ...",
-    )
-    group.add_argument(
-        "--no-standardize",
-        action="store_true",
-        help="leave continuous columns as they are; by default each is brought to "
-        "mean 0 and variance 1, because the prior of BGe has mean 0",
-    )
-    group.add_argument(
-        "--constraints",
-        metavar="FILE",
-        help="CSV with lines: from,to,forbidden or from,to,required",
-    )
-    group.add_argument(
-        "--tiers",
-        metavar="FILE",
-        help="CSV with lines: variable,tier; no edge leads from a tier to a lower one",
     )
 
 
@@ -156,6 +171,11 @@ def _add_output(parser):
     group.add_argument(
         "--quiet", action="store_true", help="print errors only, and no progress"
     )
+    group.add_argument(
+        "--progress",
+        action="store_true",
+        help="progress in lines where stderr is no terminal",
+    )
 
 
 def _add_model(parser):
@@ -164,8 +184,9 @@ def _add_model(parser):
         "--method",
         choices=["order", "partition", "iterative"],
         default="order",
-        help="order: fast, favors sparse DAGs a little; partition: every DAG counts "
-        "once; iterative: the best DAG above all, then order; default order",
+        help="order: fast, but a DAG counts once for each order it fits, which favors "
+        "sparse DAGs and some directions; partition: every DAG counts once; iterative: "
+        "the best DAG above all, then order; default order",
     )
     option = _parameters(group)
     option("--score", choices=["auto", "bge", "bde", "bic"], help="default by kind")
@@ -197,6 +218,9 @@ def _add_chains(parser):
     option("--burn-in", type=float, help="share of the steps dropped, default 0.2")
     option("--n-chains", type=int, help="number of chains, default 4")
     option("--n-jobs", type=int, help="chains at the same time; -1: as processors")
+    option(
+        "--max-time", type=float, help="seconds after which to end with the draws made"
+    )
     option("--memory-limit", type=float, help="bytes the score tables may take")
     group.add_argument(
         "--seed", type=int, default=0, help="of the random numbers, default 0"

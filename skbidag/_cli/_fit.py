@@ -1,19 +1,14 @@
 """From variables and options to a fitted estimator."""
 
-import sys
 import time
 import warnings
 from dataclasses import dataclass
 
 from skbidag._cli._errors import InputError
+from skbidag._cli._knowledge import read_constraints, read_tiers
 from skbidag._cli._prepare import resolve_names
-from skbidag._cli._read import read_constraints, read_tiers
+from skbidag._cli._wording import PARAMETERS, SCORE_PARAMETERS, in_options, option
 
-SCORE_PARAMETERS = ("alpha_mu", "alpha_w", "equivalent_sample_size", "edge_penalty")
-PARAMETERS = (
-    "search_space", "alpha", "max_parents", "extra_parent", "n_iter", "n_draws",
-    "burn_in", "n_chains", "n_jobs", "memory_limit",
-)  # fmt: skip
 KIND_OF_SCORE = {"bge": "continuous", "bde": "discrete"}
 
 
@@ -38,6 +33,8 @@ class Fit:
 
 def kind_for(arguments):
     """What ``--kind`` and ``--score`` say about the data."""
+    if arguments.categorical is not None and arguments.kind != "auto":
+        raise InputError("Say --kind for all columns, or --categorical for some.")
     wanted = KIND_OF_SCORE.get(getattr(arguments, "score", "auto"))
     if wanted is None or arguments.kind == wanted:
         return arguments.kind
@@ -93,10 +90,9 @@ def make_score(given, kind):
     for parameter in SCORE_PARAMETERS:
         if parameter in given:
             if parameter not in score.get_params():
-                option = "--" + parameter.replace("_", "-")
                 raise InputError(
-                    f"{option} is no parameter of the score {type(score).__name__}, "
-                    f"which {kind} data get here."
+                    f"{option(parameter)} is no parameter of the score "
+                    f"{type(score).__name__}, which {kind} data get here."
                 )
             score.set_params(**{parameter: given[parameter]})
     return score
@@ -115,8 +111,8 @@ def constraints_for(arguments, variables):
                 parameters[f"{kind}_edges"] = pairs
     if arguments.tiers is not None:
         tiers = read_tiers(arguments.tiers)
-        resolve_names([(name, line) for name, _, line in tiers], variables,
-                      arguments.tiers)  # fmt: skip
+        places = [(name, line) for name, _, line in tiers]
+        resolve_names(places, variables, arguments.tiers)
         groups = {}
         for name, tier, _ in tiers:
             groups.setdefault(tier, []).append(name)
@@ -124,7 +120,7 @@ def constraints_for(arguments, variables):
     return parameters
 
 
-def fit(estimator, variables, *, progress=False):
+def fit(estimator, variables, *, progress=None):
     """Fit an estimator to variables.
 
     Parameters
@@ -133,8 +129,8 @@ def fit(estimator, variables, *, progress=False):
         The estimator.
     variables : Variables
         The data.
-    progress : bool, default=False
-        Whether to draw a bar on stderr.
+    progress : callback, default=None
+        What tells of the progress.
 
     Returns
     -------
@@ -142,18 +138,22 @@ def fit(estimator, variables, *, progress=False):
         The fitted estimator.
     """
     frame = make_frame(variables)
-    if progress:
-        from skbidag._cli._progress import TerminalProgress
-
-        estimator.set_callbacks(TerminalProgress(sys.stderr))
+    if progress is not None:
+        estimator.set_callbacks(progress)
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             estimator.fit(frame)
         except ValueError as error:  # parameters, constraints or data
-            raise InputError(str(error)) from error
-    messages = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+            raise InputError(in_options(str(error))) from error
+        except MemoryError as error:
+            raise MemoryError(in_options(str(error))) from error
+    messages = [
+        in_options(str(warning.message))
+        for warning in caught
+        if issubclass(warning.category, UserWarning)
+    ]
     return Fit(estimator, messages, time.perf_counter() - began)
 
 

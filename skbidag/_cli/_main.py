@@ -67,24 +67,35 @@ def learn(arguments, argv):
         encoding=arguments.encoding,
         header=not arguments.no_header,
         missing=arguments.na,
+        sheet=arguments.sheet,
     )
     variables = prepare(
         table,
         kind=kind,
+        categorical=arguments.categorical,
         drop=arguments.drop,
         keep=arguments.keep,
-        standardize=not arguments.no_standardize,
     )
     estimator = make_estimator(arguments, variables)
-    say("", [f"{table.source}: {variables.n_rows} rows, {len(variables.names)} "
-             f"variables, {variables.kind}.", *variables.notes])  # fmt: skip
-    progress = sys.stderr.isatty() and not arguments.quiet
-    result = fit(estimator, variables, progress=progress)
+    size = f"{variables.n_rows} rows, {len(variables.names)} variables"
+    say("", [f"{table.source}: {size}, {variables.kind}.", *variables.notes])
+    result = fit(estimator, variables, progress=progress_for(arguments))
     say("warning: ", result.warnings)
-    summary = summarize(arguments, argv, table, variables, result)
+    summary = summarize(argv, table, variables, result)
     edges = edge_table(result.estimator)
     folder = write_folder(folder, arguments, summary, edges, result.estimator)
     if arguments.json or not arguments.quiet:
         print_summary(summary, folder, edges, as_json=arguments.json)
         sys.stdout.flush()
     return 0
+
+
+def progress_for(arguments):
+    """What tells of the progress: a bar on a terminal, lines if they were asked for."""
+    from skbidag._cli._progress import LineProgress, TerminalProgress
+
+    if arguments.quiet:
+        return None
+    if sys.stderr.isatty():
+        return TerminalProgress(sys.stderr)
+    return LineProgress(sys.stderr) if arguments.progress else None

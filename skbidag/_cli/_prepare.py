@@ -1,14 +1,20 @@
 """From a table to variables: which columns and rows to take, and of what kind."""
 
-import re
+import shlex
 from dataclasses import dataclass
 
 import numpy as np
 
 from skbidag._cli._errors import InputError
+from skbidag._cli._kinds import (
+    check_kind,
+    check_stray_cells,
+    kind_of,
+    make_frame,
+    typed_values,
+)
+from skbidag._kinds import are_few, column_kinds
 
-# Whole numbers with at most so many values are taken as categories.
-FEW_LEVELS = 20
 # In fewer rows, values that all differ say nothing.
 FEWEST_ROWS_OF_IDENTIFIERS = 10
 
@@ -43,7 +49,7 @@ class Variables:
         return len(self.columns[0])
 
 
-def prepare(table, *, kind="auto", drop=(), keep=(), standardize=True):
+def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
     """Choose columns and rows of a table, and tell continuous from discrete.
 
     Parameters
@@ -51,19 +57,44 @@ def prepare(table, *, kind="auto", drop=(), keep=(), standardize=True):
     table : Table
         The table.
     kind : {"auto", "continuous", "discrete"}, default="auto"
-        What the columns hold; "auto" guesses.
+        What the columns hold; "auto" guesses, as the estimators do.
+    categorical : sequence of str, default=None
+        The discrete columns, if that is said of each.
     drop, keep : sequence of str
         Columns to leave out, and columns not to leave out.
-    standardize : bool, default=True
-        Whether continuous columns are brought to mean 0 and variance 1.
 
     Returns
     -------
     variables : Variables
         The variables.
     """
-    check_columns_exist(table, drop, keep)
-    left_out, notes = {}, []
+    options = {"--drop": drop, "--keep": keep, "--categorical": categorical or ()}
+    check_columns_exist(table, options)
+    left_out, notes = {}, [*table.notes]
+    columns = wanted_columns(table, drop, keep, left_out)
+    notes += notes_on_marks(columns)
+    columns = complete_rows(table, columns, notes)
+    chosen = {"auto": "auto", "continuous": [], "discrete": [c.name for c in columns]}
+    chosen = chosen[kind] if categorical is None else list(categorical)
+    check_stray_cells(table, columns, chosen)
+    columns, reasons = without_useless(columns, keep)
+    left_out.update(reasons)
+    if len(columns) < 2:
+        raise InputError(
+            f"{table.title} has {len(columns)} usable column(s), at least 2 are "
+            f"needed.{reasons_text(left_out)}"
+        )
+    kind, why = kind_of(table, columns, chosen)
+    check_kind(table, columns, kind)
+    notes += why
+    notes += [f"Column {name!r} is left out: {why}." for name, why in left_out.items()]
+    notes += notes_on_levels(columns) if kind == "discrete" else []
+    values = [typed_values(column, kind) for column in columns]
+    return Variables([c.name for c in columns], values, kind, left_out, notes)
+
+
+def wanted_columns(table, drop, keep, left_out):
+    """The columns that were not dropped and that have a name and values."""
     columns = []
     for position, column in enumerate(table.columns):
         if column.name in drop:
@@ -76,48 +107,25 @@ def prepare(table, *, kind="auto", drop=(), keep=(), standardize=True):
             left_out[column.name] = "every cell is missing"
         else:
             columns.append(column)
-    columns = complete_rows(table, columns, notes)
-    columns, reasons = without_useless(columns, keep)
-    left_out.update(reasons)
-    if len(columns) < 2:
-        raise InputError(
-            f"{table.title} has {len(columns)} usable column(s), at least 2 are "
-            f"needed.{reasons_text(left_out)}"
-        )
-    if kind == "auto":
-        kind, why = guess_kind(table, columns)
-        notes.append(f"The data are taken as {kind}: {why}. (--kind forces it.)")
-    check_kind(table, columns, kind)
-    notes += [f"Column {name!r} is left out: {why}." for name, why in left_out.items()]
-    if kind == "discrete":
-        values = [discrete_values(column) for column in columns]
-        notes += [
-            f"Column {column.name!r} has {column.n_levels} levels, many for "
-            f"{len(column.labels)} rows."
-            for column in columns
-            if column.n_levels > max(FEW_LEVELS, len(column.labels) // 10)
-        ]
-    else:
-        values = [column.numbers for column in columns]
-        if standardize:
-            values = [standardized(numbers) for numbers in values]
-            notes.append("The columns are brought to mean 0 and variance 1.")
-    return Variables([c.name for c in columns], values, kind, left_out, notes)
+    return columns
 
 
-def check_columns_exist(table, drop, keep):
+def check_columns_exist(table, options):
     """Complain about names that no column has."""
     names = [column.name for column in table.columns]
-    for option, given in (("--drop", drop), ("--keep", keep)):
+    for option, given in options.items():
         for name in given:
             if name not in names:
                 raise InputError(
                     f"{option} {name}: {table.title} has no such column; it has "
                     f"{', '.join(names)}."
                 )
-    both = sorted({*drop} & {*keep})
-    if both:
-        raise InputError(f"Column {both[0]!r} is given to both --drop and --keep.")
+    for option in ("--keep", "--categorical"):
+        both = sorted({*options["--drop"]} & {*options[option]})
+        if both:
+            raise InputError(
+                f"Column {both[0]!r} is given to both --drop and {option}."
+            )
 
 
 def complete_rows(table, columns, notes):
@@ -173,7 +181,7 @@ def without_useless(columns, keep):
     # measurement like the others elsewhere.
     differing = [c for c in columns if c.is_whole and all_differ(c)]
     others = [c for c in columns if not any(c is d for d in differing)]
-    if others and all(is_categorical(c) for c in others):
+    if others and set(column_kinds(make_frame(others)).kinds) == {"categorical"}:
         for column in differing:
             if column.name not in keep:
                 reasons[column.name] = "it differs in every row, as an identifier"
@@ -193,85 +201,38 @@ def counts_rows(column):
     )
 
 
-def is_categorical(column):
-    """Whether a column has text, or a few whole numbers."""
-    return column.numbers is None or (column.is_whole and column.n_levels <= FEW_LEVELS)
+# ------------------------------------------------------------------------- notes
 
 
-def guess_kind(table, columns):
-    """Tell whether columns are continuous or discrete, and by what."""
-    text = [c for c in columns if c.numbers is None]
-    measured = [c for c in columns if not is_categorical(c)]
-    if text and measured:
-        raise InputError(mixed_message(table, text[0], measured[0]))
-    if text:
-        return "discrete", f"column {text[0].name!r} holds {text[0].labels[0]!r}"
-    fractional = [c for c in measured if not c.is_whole]
-    if fractional:
-        column = fractional[0]
-        k = int(np.argmax(column.numbers != np.floor(column.numbers)))
-        return "continuous", f"column {column.name!r} holds {column.numbers[k]:g}"
-    if measured:
-        column = measured[0]
-        return "continuous", (
-            f"column {column.name!r} has {column.n_levels} different whole numbers, "
-            f"more than {FEW_LEVELS}"
-        )
-    most = max(column.n_levels for column in columns)
-    return "discrete", f"whole numbers, at most {most} different ones in a column"
-
-
-def mixed_message(table, text, measured):
-    """Say that one column is text and another a measurement."""
-    return (
-        f"{table.title} is of mixed kind: column {measured.name!r} holds numbers such "
-        f"as {measured.labels[0]}, but {stray_cell(table, text)}. A score takes one "
-        "kind: discretize the numbers, mend the cell, or leave columns out with --drop."
-    )
-
-
-def stray_cell(table, column):
-    """Say where a column has the first cell that is no number."""
-    original = next(c for c in table.columns if c.name == column.name)
-    row = column.first_text
-    label = original.labels[row]
-    hint = ""
-    if isinstance(label, str) and re.fullmatch(r"[-+]?\d+,\d+", label):
-        hint = " (say --decimal , if these are decimal commas)"
-    return f"column {column.name!r} holds {label!r} in {table.place(row)}{hint}"
-
-
-def check_kind(table, columns, kind):
-    """Complain about the first column that is not of this kind."""
+def notes_on_marks(columns):
+    """Say what was taken as a missing cell, and what might be one."""
+    counts = {}
     for column in columns:
-        if kind == "continuous" and column.numbers is None:
-            raise InputError(
-                f"{table.title}: {stray_cell(table, column)}, which is not a number; "
-                f"discretize the data, or leave the column out with --drop."
+        if column.numbers is not None:
+            for mark, count in column.marks.items():
+                counts.setdefault(mark, []).append(f"{count} in {column.name!r}")
+    notes = [
+        f"Cells with {mark!r} among numbers are taken as missing ({', '.join(where)})."
+        for mark, where in counts.items()
+    ]
+    for column in columns:
+        for mark in column.marks if column.numbers is None else ():
+            notes.append(
+                f"Column {column.name!r} has {mark!r} in {column.marks[mark]} row(s), "
+                f"which is taken as a category; --na {shlex.quote(mark)} makes it "
+                "missing."
             )
-        if kind == "discrete" and column.numbers is not None and not column.is_whole:
-            k = int(np.argmax(column.numbers != np.floor(column.numbers)))
-            raise InputError(
-                f"{table.title}: column {column.name!r} holds {column.numbers[k]:g}, "
-                "which is not a category: discretize it first, or leave it out with "
-                f"--drop {column.name}."
-            )
+    return notes
 
 
-def discrete_values(column):
-    """Whole numbers as integers, everything else as text."""
-    if column.numbers is None:
-        return column.labels.astype(str)
-    if np.abs(column.numbers).max() >= 2.0**53:
-        return column.labels.astype(str)
-    return column.numbers.astype(np.int64)
-
-
-def standardized(numbers):
-    """A column with mean 0 and variance 1; a constant one with mean 0."""
-    centered = numbers - numbers.mean()
-    spread = centered.std()
-    return centered / spread if spread > 0 else centered
+def notes_on_levels(columns):
+    """Name the columns with many levels."""
+    return [
+        f"Column {column.name!r} has {column.n_levels} levels, many for "
+        f"{len(column.labels)} rows."
+        for column in columns
+        if not are_few(column.n_levels, len(column.labels))
+    ]
 
 
 def reasons_text(left_out):

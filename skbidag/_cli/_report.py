@@ -11,7 +11,7 @@ import re
 from html import escape
 from importlib import resources
 
-from skbidag._cli._summary import sample_text
+from skbidag._cli._summary import POSTERIORS, sample_text
 
 ROWS_SHOWN = 100
 # Pictures up to this width, in points, stand side by side.
@@ -25,7 +25,8 @@ POLICY = (
     "img-src data:"
 )
 FILES = {
-    "edges.csv": "every edge that was seen, with probability, standard error and R-hat",
+    "edges.csv": "every edge that was seen, with probability, standard error and "
+    "R-hat; the column posterior says what the probabilities are of",
     "map.csv": "the best DAG as a matrix: 1 in row i and column j is the edge i → j",
     "samples.npz": "the sampled DAGs, their log scores, and the names",
     "graph.graphml": "the best DAG for Cytoscape, Gephi, yEd, networkx or igraph",
@@ -66,8 +67,8 @@ def make_report(summary, edges, estimator):
         facts(summary),
         warnings_section(summary),
         graph_section(pictures),
-        edges_section(edges),
-        probabilities_section(pictures),
+        edges_section(edges, summary),
+        probabilities_section(pictures, summary),
         chains_section(pictures, summary),
         data_section(summary),
         settings_section(summary),
@@ -282,7 +283,7 @@ def graph_section(pictures):
     )
 
 
-def edges_section(edges):
+def edges_section(edges, summary):
     """The most probable edges, in a table that can be sorted."""
     shown = edges[:ROWS_SHOWN]
     columns = [
@@ -304,8 +305,9 @@ def edges_section(edges):
     rest = f" The {more} others are in <code>edges.csv</code>." if more else ""
     return section(
         "The most probable edges",
-        "<p>The standard error says how far the probability may be off because the "
-        f"sample is finite; R&#8209;hat is near 1 where the chains agree.{rest}</p>"
+        f"<p>{posterior_text(summary)} The standard error says how far the probability "
+        "may be off because the sample is finite; R&#8209;hat is near 1 where the "
+        f"chains agree.{rest}</p>"
         '<div class="scroll tall" tabindex="0" role="region" '
         'aria-label="The most probable edges"><table class="sortable" id="edges">'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>",
@@ -320,28 +322,37 @@ def edge_row(edge):
         return f'<td class="{look}" data-value="{escape(value)}">{text}</td>'
 
     share = f'style="--share: {100 * edge["probability"]:.1f}%"'
+    probability = cell(edge["probability"], number(edge["probability"], 3), "share")
     return "".join(
         [
             cell(edge["from"], escape(edge["from"]), ""),
             cell(edge["to"], escape(edge["to"]), ""),
-            cell(edge["probability"], number(edge["probability"], 3), "share")
-            .replace("<td ", f"<td {share} ", 1),
+            probability.replace("<td ", f"<td {share} ", 1),
             cell(edge["standard_error"], number(edge["standard_error"], 3)),
             cell(edge["rhat"], number(edge["rhat"], 3)),
             cell(edge["either_direction"], number(edge["either_direction"], 3)),
             cell(float(edge["in_best_dag"]), "yes" if edge["in_best_dag"] else "", ""),
         ]
-    )  # fmt: skip
+    )
 
 
-def probabilities_section(pictures):
+def probabilities_section(pictures, summary):
     """The heat map."""
     if pictures is None:
         return ""
     return section(
         "All edge probabilities",
-        figures(pictures, probabilities="The row is the parent, the column the child."),
+        f"<p>{posterior_text(summary)}</p>"
+        + figures(
+            pictures, probabilities="The row is the parent, the column the child."
+        ),
     )
+
+
+def posterior_text(summary):
+    """What the probabilities are of, to stand wherever they are shown."""
+    text = escape(POSTERIORS[summary["result"]["posterior"]])
+    return re.sub(r"--[a-z ]+(?= every)", r"<code>\g<0></code>", text)
 
 
 def chains_section(pictures, summary):

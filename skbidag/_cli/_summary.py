@@ -3,21 +3,45 @@
 import json
 import math
 import platform
+import re
 import shlex
 import sys
 from datetime import UTC, datetime
 from importlib import metadata
+from textwrap import fill
 
 import numpy as np
 
 EDGE_FIELDS = (
-    "from", "to", "probability", "standard_error", "rhat", "either_direction",
+    "from",
+    "to",
+    "probability",
+    "standard_error",
+    "rhat",
+    "either_direction",
     "in_best_dag",
-)  # fmt: skip
+    "posterior",
+)
 PACKAGES = (
-    "skbidag", "numpy", "scipy", "scikit-learn", "causal-learn", "pandas", "matplotlib",
-)  # fmt: skip
+    "skbidag",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "causal-learn",
+    "pandas",
+    "matplotlib",
+)
+# What an estimator's posterior_ means.
+POSTERIORS = {
+    "order-weighted": "Probabilities are of the order-weighted posterior: a DAG counts "
+    "once for each order it fits, which favors sparse DAGs and some directions. "
+    "With --method partition every DAG counts once.",
+    "over DAGs": "Probabilities are of the posterior over DAGs: every DAG counts once.",
+    "best DAG alone": "Nothing was sampled: probabilities are 1 for the edges of the "
+    "best DAG's equivalence class and 0 for others.",
+}
 TOP_EDGES = 15
+WIDTH = 80
 
 
 def edge_table(estimator):
@@ -42,10 +66,9 @@ def edge_table(estimator):
     best = estimator.adjacency_
     names = [str(name) for name in estimator.feature_names_in_]
     pairs = np.argwhere((probability > 0) | best)
-    order = np.lexsort(
-        (pairs[:, 1], pairs[:, 0], ~best[*pairs.T], -either[*pairs.T],
-         -probability[*pairs.T])
-    )  # fmt: skip
+    first, second = pairs.T
+    keys = (-probability[first, second], -either[first, second], ~best[first, second])
+    order = np.lexsort((second, first, *reversed(keys)))
     return [
         {
             "from": names[i],
@@ -55,18 +78,17 @@ def edge_table(estimator):
             "rhat": float(diagnostics.rhat[i, j]),
             "either_direction": float(either[i, j]),
             "in_best_dag": bool(best[i, j]),
+            "posterior": estimator.posterior_,
         }
         for i, j in pairs[order]
     ]
 
 
-def summarize(arguments, argv, table, variables, result):
+def summarize(argv, table, variables, result):
     """What was found, and everything that is needed to find it again.
 
     Parameters
     ----------
-    arguments : argparse.Namespace
-        The options.
     argv : list of str
         The command line.
     table : Table
@@ -95,8 +117,6 @@ def summarize(arguments, argv, table, variables, result):
             "variables": variables.names,
             "left_out": variables.left_out,
             "notes": variables.notes,
-            "standardized": variables.kind == "continuous"
-            and not arguments.no_standardize,
         },
         "estimator": type(estimator).__name__,
         "parameters": plain_parameters(estimator),
@@ -120,6 +140,7 @@ def result_of(result):
             estimator.log_score_rhat_ <= LARGEST_RHAT and largest <= LARGEST_RHAT + 0.1
         )
     return {
+        "posterior": estimator.posterior_,
         "log_score": estimator.log_score_,
         "n_edges": int(estimator.adjacency_.sum()),
         "converged": converged,
@@ -189,6 +210,8 @@ def print_summary(summary, folder, edges, *, as_json=False):
         )
     if len(edges) > len(shown):
         print(f"... and {len(edges) - len(shown)} less probable ones, see edges.csv")
+    sentences = re.split(r"(?<=\.) ", POSTERIORS[result["posterior"]])
+    print("", *(fill(sentence, WIDTH) for sentence in sentences), sep="\n")
     print(f"\nThe report: {folder / 'report.html'}")
 
 

@@ -45,7 +45,7 @@ def choose_folder(arguments):
 
 def free_folder(file):
     """The first of skbidag-NAME, skbidag-NAME-2, ... that does not exist."""
-    stem = "asia" if file is None else "stdin" if file == "-" else Path(file).stem
+    stem = "asia" if file is None else "stdin" if file == "-" else plain_stem(file)
     stem = re.sub(r"[^\w.-]+", "-", stem).strip("-.") or "data"
     number = 1
     while True:
@@ -53,6 +53,12 @@ def free_folder(file):
         if not folder.exists():
             return folder
         number += 1
+
+
+def plain_stem(file):
+    """Name of a file without its endings: data of data.csv.gz."""
+    path = Path(file)
+    return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
 
 
 def check_replaceable(folder, force):

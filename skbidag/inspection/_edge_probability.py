@@ -200,7 +200,7 @@ class EdgeProbabilityDisplay:
             The display.
         """
         check_is_fitted(estimator)
-        return cls.from_probabilities(
+        display = cls.from_probabilities(
             estimator.edge_probabilities(kind),
             feature_names=names_of(estimator),
             true_graph=true_graph,
@@ -209,6 +209,10 @@ class EdgeProbabilityDisplay:
             colorbar=colorbar,
             **im_kw,
         )
+        posterior = getattr(estimator, "posterior_", None)
+        if colorbar and posterior is not None:
+            display.colorbar_.set_label(f"posterior probability ({posterior})")
+        return display
 
     @classmethod
     def from_probabilities(

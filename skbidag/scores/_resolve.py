@@ -1,8 +1,10 @@
 """Which score a name stands for: the one place where the data's kind decides."""
 
+import numpy as np
 from sklearn.base import clone
 
-from skbidag._data import kind_of
+from skbidag._data import names_of
+from skbidag._kinds import column_kinds, warn_of_guesses
 from skbidag.scores._categorical import CategoricalScore
 from skbidag.scores._gaussian import GaussianScore
 from skbidag.scores.bde import BDe
@@ -49,7 +51,9 @@ def score_class(name, kind):
     return SCORES_BY_KIND[name][kind] if name in SCORES_BY_KIND else SCORES[name]
 
 
-def resolve_score(score, X, name_of=str):
+def resolve_score(
+    score, X, categorical_features="auto", *, sample_weight=None, names=None
+):
     """The score to fit.
 
     Parameters
@@ -57,22 +61,76 @@ def resolve_score(score, X, name_of=str):
     score : {"auto", "bge", "bde", "bic"} or BaseScore
         A name, or a score.
     X : {array-like, dataframe} of shape (n_samples, n_features)
-        The data, whose kind is asked for if the name does not say.
-    name_of : callable
-        Gives the name of a column, for messages.
+        The data, whose kind is asked for if the score does not say.
+    categorical_features : "auto", None or array-like, default="auto"
+        The categorical columns, by names, indices or a mask. "auto" is the rule of
+        :func:`~skbidag._kinds.column_kinds`, which warns where it guesses.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each row counts.
+    names : sequence of str, default=None
+        Names of the columns, for messages.
 
     Returns
     -------
     score : BaseScore
         A new score, not fitted.
     """
-    if not isinstance(score, str):
-        return clone(score)
-    kind = kind_of(X, name_of) if score in SCORES_BY_KIND else None
-    return score_class(score, kind)()
+    by_kind = isinstance(score, str) and score in SCORES_BY_KIND
+    if not by_kind:
+        score = SCORES[score]() if isinstance(score, str) else clone(score)
+        if isinstance(categorical_features, str):
+            return score
+    found = column_kinds(
+        X, categorical_features, sample_weight=sample_weight, names=names
+    )
+    kind = found.common(names)
+    if by_kind:
+        warn_of_guesses(found, names, stacklevel=7)
+        return score_class(score, kind)()
+    if family_of(score) not in (kind, None):
+        raise ValueError(
+            f"categorical_features makes the columns {kind}, but the score "
+            f"{type(score).__name__} is one of {family_of(score)} data."
+        )
+    return score
 
 
-def kind_for(score, X):
+def family_of(score):
+    """Kind of the data that a score takes, None if it is of neither family."""
+    for kind, family in FAMILIES.items():
+        if isinstance(score, family):
+            return kind
+    return None
+
+
+def kinds_seen(score, X, categorical_features="auto", sample_weight=None):
+    """Kinds of the columns as a fitted score sees them.
+
+    Parameters
+    ----------
+    score : BaseScore
+        The fitted score.
+    X : {array-like, dataframe} of shape (n_samples, n_features)
+        The data.
+    categorical_features : "auto", None or array-like, default="auto"
+        As in :func:`resolve_score`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each row counts.
+
+    Returns
+    -------
+    kinds : ndarray of str of shape (n_features,)
+        That of the score's family; of a score of neither family, those of the data.
+    """
+    kind = family_of(score)
+    if kind is not None:
+        return np.full(score.n_features_in_, kind)
+    return column_kinds(
+        X, categorical_features, sample_weight=sample_weight, names=names_of(score)
+    ).kinds
+
+
+def kind_for(score, X, categorical_features="auto"):
     """Kind of the data as a score sees them: that of its family, or the data's own.
 
     Parameters
@@ -81,14 +139,22 @@ def kind_for(score, X):
         A name, or a score.
     X : {array-like, dataframe} of shape (n_samples, n_features)
         The data.
+    categorical_features : "auto", None or array-like, default="auto"
+        As in :func:`resolve_score`; they may name columns that are to join `X`.
 
     Returns
     -------
     kind : {"continuous", "categorical"}
         The kind.
     """
-    score = resolve_score(score, X)
-    for kind, family in FAMILIES.items():
-        if isinstance(score, family):
-            return kind
-    return kind_of(X)
+    if isinstance(score, str) and score in SCORES:
+        score = SCORES[score]()
+    if not isinstance(score, str) and family_of(score) is not None:
+        return family_of(score)
+    if not isinstance(categorical_features, str):
+        chosen = np.asarray(
+            [] if categorical_features is None else categorical_features
+        )
+        some = chosen.any() if chosen.dtype == bool else chosen.size
+        return "categorical" if some else "continuous"
+    return column_kinds(X).common()
