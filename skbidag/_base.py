@@ -38,7 +38,7 @@ from skbidag._search import (
     SearchSettings,
     search_structure,
 )
-from skbidag._search_space import in_order_of, is_union, start_space
+from skbidag._search_space import MOST_PARENTS, in_order_of, is_union, start_space
 from skbidag._sklearn import (
     CallbackSupportMixin,
     HasMethods,
@@ -79,7 +79,10 @@ class BaseStructure(
         ],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "extra_parent": ["boolean"],
-        "max_parents": [Interval(Integral, 0, 26, closed="both")],
+        "max_parents": [
+            StrOptions({"auto"}),
+            Interval(Integral, 0, MOST_PARENTS, closed="both"),
+        ],
         "forbidden_edges": [None, "array-like", list, tuple],
         "required_edges": [None, "array-like", list, tuple],
         "tiers": [None, list, tuple],
@@ -182,13 +185,14 @@ class BaseStructure(
         score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
         self.n_features_in_ = score.n_features_in_
         names = names_of(self)
+        most_parents = MOST_PARENTS if self.max_parents == "auto" else self.max_parents
         constraints = resolve_constraints(
             self.n_features_in_,
             names,
             forbidden_edges=self.forbidden_edges,
             required_edges=self.required_edges,
             tiers=self.tiers,
-            max_parents=self.max_parents,
+            max_parents=most_parents,
         )
         data, weights = score.test_data(X, sample_weight)
         return Problem(score, data, weights, names, constraints)

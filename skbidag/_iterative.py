@@ -19,10 +19,9 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     adds into the space; until neither the space nor the best score changes. On the
     final space DAGs are sampled by order MCMC, for edge probabilities.
 
-    Where every node may have all others as parents within `max_parents` (up to 15
-    variables by default), a `search_space` given by name is everything from the
-    start: every DAG is then in reach, and that takes less time than PC's tests and
-    the expansions.
+    Where every node may have all others as parents within `max_parents`, a
+    `search_space` given by name is everything from the start: every DAG is then in
+    reach.
 
     Parameters
     ----------
@@ -40,8 +39,11 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     extra_parent : bool, default=True
         Whether each node may take one parent from outside its permissible set.
         Without, the space never grows.
-    max_parents : int, default=14
-        The largest permissible set (hard limit).
+    max_parents : int or "auto", default="auto"
+        The largest permissible set (hard limit). "auto" is all other variables where
+        the tables of all parent sets take a second or so (up to 20 continuous
+        variables, or 16 to 18 categorical ones with a few hundred rows), and 14
+        beyond.
     soft_limit : int, default=12
         The largest permissible set for anything but the best DAG's own parents.
     forbidden_edges, required_edges : array, frame or list of pairs, default=None
@@ -184,7 +186,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         search_space="pc",
         alpha="auto",
         extra_parent=True,
-        max_parents=14,
+        max_parents="auto",
         soft_limit=12,
         forbidden_edges=None,
         required_edges=None,

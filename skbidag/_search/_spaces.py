@@ -25,7 +25,7 @@ from skbidag._search._orders import (
     random_order,
     search_orders,
 )
-from skbidag._search_space import SearchSpace, make_space, start_space
+from skbidag._search_space import SearchSpace, make_space, parent_limit, start_space
 from skbidag._tables import build_tables
 
 # Expansions in a row without a better DAG before a search ends.
@@ -54,7 +54,8 @@ class SearchSettings:
     ----------
     search_space, alpha, extra_parent, max_parents, soft_limit, merge, max_expansions, \
 n_restarts, n_jobs, memory_limit
-        As in IterativeSearchStructure. `soft_limit` is at most `max_parents`.
+        As in IterativeSearchStructure. :meth:`resolved` makes a number of
+        `max_parents`, which `soft_limit` does not exceed.
     engine : str
         How orders are searched, one of ``ENGINES``.
     n_iter : int or None
@@ -68,7 +69,7 @@ n_restarts, n_jobs, memory_limit
     search_space: object = "pc"
     alpha: float | str = "auto"
     extra_parent: bool = True
-    max_parents: int = 14
+    max_parents: int | str = "auto"
     soft_limit: int = 12
     engine: str = "kicks"
     merge: str = "skeleton"
@@ -80,9 +81,10 @@ n_restarts, n_jobs, memory_limit
     memory_limit: float | None = None
     thorough: bool = True
 
-    def __post_init__(self):
-        # frozen, so that this is the only change there is
-        object.__setattr__(self, "soft_limit", min(self.soft_limit, self.max_parents))
+    def resolved(self, problem):
+        """The settings with numbers for what the problem decides."""
+        limit = parent_limit(self.max_parents, problem)
+        return replace(self, max_parents=limit, soft_limit=min(self.soft_limit, limit))
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,7 @@ def search_structure(problem, settings, entropy, stop=None):
     result : SearchResult
         The best DAG ever seen, and the space that was found for it.
     """
+    settings = settings.resolved(problem)
     permitted = first_permitted(problem, settings, entropy)
     if settings.extra_parent:
         permitted = add_selected_parents(permitted, problem, settings.soft_limit)

@@ -45,6 +45,11 @@ class CategoricalScore(BaseScore):
     #: A score that has it among its parameters lets the user choose.
     categories = "auto"
 
+    @property
+    def set_seconds(self):
+        """About how long one parent set takes: its rows are sorted for it alone."""
+        return 1e-7 + 5e-9 * self._columns.shape[1]
+
     @abstractmethod
     def kernel_constants(self, node):
         """What the tables of a node are made of.
