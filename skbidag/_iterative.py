@@ -117,6 +117,10 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         Its log score.
     search_space_ : ndarray of bool, shape (n_features, n_features)
         The permissible parents at the end.
+    outside_mass_ : ndarray of shape (n_features,)
+        How well the space holds: for each variable, the expected number of parents per
+        DAG in parent sets that the space leaves out, as far as a search around
+        sampled DAGs finds them.
     expansions_ : structured array
         Per search: ``log_score``, ``n_edges`` of its best DAG, ``n_permitted``
         edges of the space, the ``largest_set``, and ``seconds``.
@@ -265,6 +269,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
             n_iter=None if self.search_iter == "auto" else self.search_iter,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
+            cover=self.n_draws > 0,
         )
 
     def _find(self, problem, entropy, stop):
@@ -285,6 +290,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.cpdag_ = to_cpdag(found.adjacency)
         self.log_score_ = problem.score.dag_score(found.adjacency)
         self.search_space_ = found.space.permitted.copy()
+        self.outside_mass_ = np.full(len(found.adjacency), np.nan)
         self.adjacency_probabilities_ = self.cpdag_.astype(float)
         self.dag_samples_ = DAGSamples(
             np.packbits(found.adjacency[None, None], axis=-1)

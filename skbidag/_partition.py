@@ -179,6 +179,10 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         The sampled DAGs; indexing and iteration give (n, n) bool arrays.
     search_space_ : ndarray of bool, shape (n_features, n_features)
         The permissible parents.
+    outside_mass_ : ndarray of shape (n_features,)
+        How well the space holds: for each variable, the expected number of parents per
+        DAG in parent sets that the space leaves out, as far as a search around
+        sampled DAGs finds them.
     n_iter_ : int
         Steps of each chain; of the longest, if they were stopped.
     rhat_ : ndarray of shape (n_features, n_features)
