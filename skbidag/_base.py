@@ -8,6 +8,7 @@ where its search space comes from.
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -38,7 +39,7 @@ from skbidag._search import (
     SearchSettings,
     search_structure,
 )
-from skbidag._search_space import in_order_of, is_union, start_space
+from skbidag._search_space import MOST_PARENTS, in_order_of, is_union, start_space
 from skbidag._sklearn import (
     CallbackSupportMixin,
     HasMethods,
@@ -57,6 +58,9 @@ from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
 LARGEST_RHAT = 1.1
 # R-hat of fewer draws per chain says little.
 FEWEST_DRAWS_FOR_RHAT = 50
+
+# More parents than this from outside the space, per DAG, and a node's are not known.
+LARGEST_OUTSIDE_MASS = 0.25
 
 # What says which DAGs there are, and what else makes a problem, with their defaults
 CONSTRAINTS = {"forbidden_edges": None, "required_edges": None, "tiers": None}
@@ -85,7 +89,10 @@ class BaseStructure(
         ],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "extra_parent": ["boolean"],
-        "max_parents": [Interval(Integral, 0, 26, closed="both")],
+        "max_parents": [
+            StrOptions({"auto"}),
+            Interval(Integral, 0, MOST_PARENTS, closed="both"),
+        ],
         "forbidden_edges": [None, "array-like", list, tuple],
         "required_edges": [None, "array-like", list, tuple],
         "tiers": [None, list, tuple],
@@ -199,13 +206,14 @@ class BaseStructure(
         self.n_features_in_ = score.n_features_in_
         self.posterior_ = self._posterior
         self.feature_kinds_ = kinds_seen(score, X, categorical, sample_weight)
+        most_parents = MOST_PARENTS if self.max_parents == "auto" else self.max_parents
         constraints = resolve_constraints(
             self.n_features_in_,
             names,
             forbidden_edges=self.forbidden_edges,
             required_edges=self.required_edges,
             tiers=self.tiers,
-            max_parents=self.max_parents,
+            max_parents=most_parents,
         )
         data, weights = score.test_data(X, sample_weight)
         return Problem(score, data, weights, names, constraints)
@@ -305,6 +313,7 @@ class BaseStructure(
         observer.close_chains()
         self._keep(sampling)
         self._warn_if_cut_short(stop)
+        self._warn_if_much_is_outside()
         self._warn_unless_converged()
 
     def _keep(self, sampling):
@@ -322,6 +331,7 @@ class BaseStructure(
             log_score_rhat_=rhat(sampled.log_scores, method="split"),
             acceptance_rate_=sampled.acceptance_rate,
             search_space_=sampled.progress.found.space.permitted.copy(),
+            outside_mass_=sampled.outside_mass,
             n_iter_=sampled.n_steps,
             adjacency_=sampled.adjacency,
             log_score_=sampled.log_score,
@@ -348,6 +358,29 @@ class BaseStructure(
             reason = f"max_time={self.max_time} seconds are up."
         warnings.warn(
             f"{reason} {self._draws_made()} With warm_start=True another fit goes on.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+    def _warn_if_much_is_outside(self):
+        """Warn of a space that a search found; any other is what was asked for."""
+        far = np.flatnonzero(self.outside_mass_ > LARGEST_OUTSIDE_MASS)
+        if not len(far) or self._progress.found.expansions is None:
+            return
+        worst = far[np.argsort(-self.outside_mass_[far], kind="stable")][:3]
+        nodes = ", ".join(
+            f"{self._column_name(node)} ({self.outside_mass_[node]:.2f})"
+            for node in worst
+        )
+        remedy = "extra_parent=True"
+        if self.extra_parent:
+            largest = self.search_space_.sum(axis=0).max()
+            remedy = f"max_parents={min(MOST_PARENTS, largest + 3)} or more"
+        warnings.warn(
+            f"The search space leaves out parents that matter for {len(far)} "
+            f"variable(s), most for {nodes}: so many of their edges per DAG would come "
+            f"from outside (outside_mass_). Edge probabilities there are not reliable; "
+            f"try {remedy}.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -419,7 +452,8 @@ class SamplerMixin:
             )
             return search_structure(problem, settings, entropy, stop)
         if isinstance(search, Searcher) and not hasattr(search, "search_space_"):
-            return search_structure(problem, search.search_settings(), entropy, stop)
+            settings = replace(search.search_settings(), cover=True)
+            return search_structure(problem, settings, entropy, stop)
         space = start_space(
             problem,
             search,

@@ -20,10 +20,9 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     final space DAGs are sampled by order MCMC, for edge probabilities: those of the
     order-weighted posterior, in which a DAG counts once for each order it fits.
 
-    Where every node may have all others as parents within `max_parents` (up to 15
-    variables by default), a `search_space` given by name is everything from the
-    start: every DAG is then in reach, and that takes less time than PC's tests and
-    the expansions.
+    Where every node may have all others as parents within `max_parents`, a
+    `search_space` given by name is everything from the start: every DAG is then in
+    reach.
 
     Parameters
     ----------
@@ -46,8 +45,11 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     extra_parent : bool, default=True
         Whether each node may take one parent from outside its permissible set.
         Without, the space never grows.
-    max_parents : int, default=14
-        The largest permissible set (hard limit).
+    max_parents : int or "auto", default="auto"
+        The largest permissible set (hard limit). "auto" is all other variables where
+        the tables of all parent sets take a second or so (up to 20 continuous
+        variables, or 16 to 18 categorical ones with a few hundred rows), and 14
+        beyond.
     soft_limit : int, default=12
         The largest permissible set for anything but the best DAG's own parents.
     forbidden_edges, required_edges : array, frame or list of pairs, default=None
@@ -121,6 +123,10 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         Its log score.
     search_space_ : ndarray of bool, shape (n_features, n_features)
         The permissible parents at the end.
+    outside_mass_ : ndarray of shape (n_features,)
+        How well the space holds: for each variable, the expected number of parents per
+        DAG in parent sets that the space leaves out, as far as a search around
+        sampled DAGs finds them.
     expansions_ : structured array
         Per search: ``log_score``, ``n_edges`` of its best DAG, ``n_permitted``
         edges of the space, the ``largest_set``, and ``seconds``.
@@ -198,7 +204,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         search_space="pc",
         alpha="auto",
         extra_parent=True,
-        max_parents=14,
+        max_parents="auto",
         soft_limit=12,
         forbidden_edges=None,
         required_edges=None,
@@ -278,6 +284,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
             n_iter=None if self.search_iter == "auto" else self.search_iter,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
+            cover=self.n_draws > 0,
         )
 
     def _find(self, problem, entropy, stop):
@@ -298,6 +305,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.cpdag_ = to_cpdag(found.adjacency)
         self.log_score_ = problem.score.dag_score(found.adjacency)
         self.search_space_ = found.space.permitted.copy()
+        self.outside_mass_ = np.full(len(found.adjacency), np.nan)
         self.adjacency_probabilities_ = self.cpdag_.astype(float)
         self.posterior_ = "best DAG alone"
         self.dag_samples_ = DAGSamples(

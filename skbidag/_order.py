@@ -100,9 +100,12 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
     extra_parent : bool, default=True
         Whether each node may take one parent from outside its permissible set.
-    max_parents : int, default=14
+    max_parents : int or "auto", default="auto"
         The largest permissible set. A node with more candidates keeps the
-        strongest, with a warning. Tables take 2**max_parents rows.
+        strongest, with a warning. Tables take 2**max_parents rows. "auto" is
+        all other variables where the tables of all parent sets take a second or so
+        (up to 20 continuous variables, or 16 to 18 categorical ones with a few
+        hundred rows), and 14 beyond.
     forbidden_edges, required_edges : array, frame or list of pairs, default=None
         Edges that no DAG, or every DAG, has: an (n, n) array or a frame whose labels
         are variables, or (parent, child) pairs of names or indices.
@@ -162,6 +165,10 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         The sampled DAGs; indexing and iteration give (n, n) bool arrays.
     search_space_ : ndarray of bool, shape (n_features, n_features)
         The permissible parents.
+    outside_mass_ : ndarray of shape (n_features,)
+        How well the space holds: for each variable, the expected number of parents per
+        DAG in parent sets that the space leaves out, as far as a search around
+        sampled DAGs finds them.
     n_iter_ : int
         Steps of each chain; of the longest, if they were stopped.
     rhat_ : ndarray of shape (n_features, n_features)
@@ -207,7 +214,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         search_space="iterative",
         alpha="auto",
         extra_parent=True,
-        max_parents=14,
+        max_parents="auto",
         forbidden_edges=None,
         required_edges=None,
         tiers=None,

@@ -19,8 +19,15 @@ from skbidag._chains import (
     make_schedule,
     run_chains,
 )
+from skbidag._outside import Additions, edges_outside
 from skbidag._posterior import DAGSamples
-from skbidag._search import LEAST_GAIN, SearchResult, random_order, starting_orders
+from skbidag._search import (
+    LEAST_GAIN,
+    SearchResult,
+    random_order,
+    short_chain,
+    starting_orders,
+)
 from skbidag._tables import build_tables
 
 
@@ -115,6 +122,9 @@ class Sampled:
         Share of the steps that changed a chain's state.
     n_steps : int
         Steps of the longest chain.
+    outside_mass : ndarray of shape (n_features,)
+        Expected number of parents of each node in sets that the space leaves out; NaN
+        where there was no time to look.
     progress : Progress
         Where to go on from.
     """
@@ -125,6 +135,7 @@ class Sampled:
     log_score: float
     acceptance_rate: np.ndarray
     n_steps: int
+    outside_mass: np.ndarray
     progress: Progress
 
 
@@ -155,12 +166,14 @@ class Sampling:
             problem.score,
             progress.found.space,
             sums=True,
+            previous=progress.found.tables,
             workspace=problem.workspace,
             n_jobs=settings.n_jobs,
             memory_limit=settings.memory_limit,
             names=problem.names,
         )
         orders = self._starting_orders(problem.constraints.required)
+        self.progress = replace(self.progress, found=self._examined(problem, orders[0]))
         self.make_chain = walk.chain_maker(
             self.tables, orders, progress.found.adjacency, progress.entropy
         )
@@ -178,6 +191,29 @@ class Sampling:
         if best is not None or progress.runs is not None:
             return orders  # good already, or of no matter to chains that go on
         return starting_orders(self.tables, orders, progress.entropy, self.stop, n_jobs)
+
+    def _examined(self, problem, order):
+        """The space with what is known of what it leaves out; its tables are here."""
+        found = replace(self.progress.found, tables=())
+        if found.outside_mass is not None or self.stop:
+            return found
+        outside_mass = np.zeros(problem.n_features)
+        if not (found.space.permitted | problem.constraints.forbidden).all():
+            stream = bit_generator(self.progress.entropy, 4)
+            outside_mass = edges_outside(
+                Additions(problem.score, problem.n_features),
+                found.space,
+                problem.constraints.forbidden,
+                short_chain(self.tables, order, stream),
+                self.settings.n_jobs,
+            ).sum(axis=0)
+        return replace(found, outside_mass=outside_mass)
+
+    def _outside_mass(self):
+        found = self.progress.found
+        if found.outside_mass is None:
+            return np.full(found.space.n_features, np.nan)
+        return found.outside_mass.copy()
 
     def run(self, observer):
         """Run the chains until they have made their draws or are stopped."""
@@ -234,6 +270,7 @@ class Sampling:
             log_score,
             np.array([made.sum() / max(1, tried.sum()) for made, tried in moves]),
             max(run.n_steps for run in runs),
+            self._outside_mass(),
             replace(
                 self.progress,
                 n_draws=n_draws,

@@ -3,6 +3,7 @@
 A space starts from a graph of plausible edges (PC's skeleton, a graphical lasso,
 everything, or what the user gives), from which forbidden edges are taken and to
 which required ones are added, and which is cut down to `max_parents` per node.
+Whether everything can be had is a matter of what the tables cost, see `parent_limit`.
 """
 
 import warnings
@@ -17,6 +18,14 @@ from skbidag._constraints import resolve_edges
 from skbidag._data import display_name, names_of
 from skbidag._skeleton import PCSkeleton, with_test_for
 from skbidag.graphs import align_labels, reorder
+
+# The largest permissible set where not everything can be had.
+USUAL_PARENTS = 14
+# The largest that may be asked for.
+MOST_PARENTS = 26
+# What the tables of the space that holds everything may cost: seconds, and bytes.
+FULL_SECONDS = 1.5
+FULL_BYTES = 2.6e8
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,26 @@ def make_space(permitted, constraints, *, extended):
     )
 
 
+def parent_limit(max_parents, problem):
+    """How large permissible sets may be: `max_parents`, or what "auto" stands for.
+
+    Everything, where the tables of all parent sets take a second or so and not much
+    memory; otherwise `USUAL_PARENTS`, with an extra parent for what is outside. The
+    required parents fit in any case.
+    """
+    if max_parents != "auto":
+        return max_parents
+    constraints = problem.constraints
+    all_others = (~constraints.forbidden).sum(axis=0)
+    n_sets = (2.0**all_others).sum()
+    limit = max(USUAL_PARENTS, int(constraints.required.sum(axis=0).max()))
+    # scores, ratios of sums, and sums stand side by side
+    affordable = (
+        n_sets * problem.score.set_seconds <= FULL_SECONDS and 24 * n_sets <= FULL_BYTES
+    )
+    return max(limit, int(all_others.max())) if affordable else limit
+
+
 def start_space(
     problem, search_space, *, alpha, extended, max_parents, entropy, n_jobs
 ):
@@ -95,7 +124,7 @@ def start_space(
         Significance level of PC's tests.
     extended : bool
         Whether nodes may take one parent from outside.
-    max_parents : int
+    max_parents : int or "auto"
         The largest permissible set.
     entropy : tuple of int
         Seed, for estimators that leave theirs open.
@@ -115,7 +144,8 @@ def start_space(
     )
     # trimmed without outsiders: who falls out of a full space is one afterwards
     space = make_space(permitted, problem.constraints, extended=False)
-    permitted = trim(space, problem.score, max_parents, problem.names)
+    limit = parent_limit(max_parents, problem)
+    permitted = trim(space, problem.score, limit, problem.names)
     return make_space(permitted, problem.constraints, extended=extended)
 
 

@@ -20,12 +20,13 @@ from skbidag._search_space import (
     SearchSpace,
     is_union,
     make_space,
+    parent_limit,
     permitted_edges,
     start_space,
     trim,
 )
 from skbidag.datasets import make_discrete_network, make_gaussian_network
-from skbidag.scores import BGe
+from skbidag.scores import BDe, BGe
 
 NAMES = np.array(["a", "b", "c", "d"])
 
@@ -393,9 +394,70 @@ def test_max_parents_bounds_what_is_sampled(data):
     assert not model.dag_samples_[:].any()
 
 
+def problem_of(score, X, **constraints):
+    X = np.asarray(X)
+    resolved = resolve_constraints(X.shape[1], **constraints)
+    return Problem(score.fit(X), X, None, None, resolved)
+
+
+@pytest.mark.parametrize(
+    ("score", "n_features", "n_rows", "limit"),
+    [
+        (BDe(), 5, 40, 14),
+        (BDe(), 16, 40, 15),
+        (BDe(), 16, 200, 15),
+        (BDe(), 17, 101, 16),
+        (BDe(), 16, 5000, 14),
+        (BDe(), 24, 40, 14),
+        (BGe(), 16, 40, 15),
+        (BGe(), 20, 400, 19),
+        (BGe(), 22, 400, 14),
+        (BGe(), 60, 400, 14),
+    ],
+)
+def test_parent_limit_goes_by_cost(score, n_features, n_rows, limit):
+    X = np.random.default_rng(0).integers(0, 2, (n_rows, n_features))
+    X = X.astype(float) if isinstance(score, BGe) else X
+    problem = problem_of(score, X)
+    assert parent_limit("auto", problem) == limit
+    for asked in (0, 3, 26):
+        assert parent_limit(asked, problem) == asked
+
+
+def test_parent_limit_looks_at_constraints():
+    X = np.random.default_rng(0).normal(size=(40, 40))
+    # what is forbidden costs nothing: of two halves each has 19 candidates or less
+    tiers = [list(range(20)), list(range(20, 40))]
+    assert parent_limit("auto", problem_of(BGe(), X, tiers=tiers)) == 14
+    apart = np.ones((40, 40), dtype=bool)
+    apart[:20, :20] = apart[20:, 20:] = False
+    assert parent_limit("auto", problem_of(BGe(), X, forbidden_edges=apart)) == 14
+    apart[18:20] = apart[38:] = True
+    assert parent_limit("auto", problem_of(BGe(), X, forbidden_edges=apart)) == 18
+    required = [(parent, 0) for parent in range(1, 18)]
+    problem = problem_of(BGe(), X, required_edges=required)
+    assert parent_limit("auto", problem) == 17
+
+
+@pytest.mark.parametrize("n_features", [15, 16, 17])
+def test_no_cliff_where_everything_is_affordable(n_features):
+    rng = np.random.default_rng(n_features)
+    X = rng.integers(0, 2, (40, n_features))
+    model = quick(search_space="iterative", n_draws=2, n_chains=1).fit(X)
+    assert (model.search_space_ | np.eye(n_features, dtype=bool)).all()
+    model = quick(search_space="full", n_draws=2, n_chains=1).fit(X)  # no warning
+    assert (model.search_space_ | np.eye(n_features, dtype=bool)).all()
+    # the user's number is a limit
+    limit = n_features - 2
+    model = quick(search_space="iterative", n_draws=2, n_chains=1, max_parents=limit)
+    assert model.fit(X).search_space_.sum(axis=0).max() <= limit
+
+
 # --------------------------------------------- constraints hold in every DAG
 
 
+# a search without extra parents has PC's edges alone
+@pytest.mark.filterwarnings("ignore:The search space leaves out")
 @pytest.mark.parametrize("extra_parent", [True, False])
 @pytest.mark.parametrize("search_space", ["pc", "full", "iterative", "nothing"])
 @pytest.mark.parametrize("kind", ["gaussian", "discrete"])

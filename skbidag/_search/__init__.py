@@ -4,9 +4,11 @@ It alternates (Kuipers, Suter & Moffa 2022, section 3): find the best DAG in the
 present space, in which every node may take one parent from outside; let what that DAG
 adds into the space; until neither the space nor the best score changes. ``_orders``
 searches one space, over orders; ``_expansion`` makes a space larger around a DAG;
-``_spaces`` is the loop around both.
+``_spaces`` is the loop around both. In the end ``_cover`` widens the space until it
+holds the posterior.
 """
 
+from skbidag._search._cover import short_chain
 from skbidag._search._orders import (
     ENGINES,
     LEAST_GAIN,
@@ -30,5 +32,6 @@ __all__ = [
     "order_moves",
     "random_order",
     "search_structure",
+    "short_chain",
     "starting_orders",
 ]

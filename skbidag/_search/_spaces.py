@@ -2,13 +2,13 @@
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from skbidag._chains import auto_n_iter, bit_generator, move_mixture
-from skbidag._core._order import OrderChain
+from skbidag._chains import auto_n_iter, bit_generator
 from skbidag._parallel import run_parallel
+from skbidag._search._cover import cover_posterior, short_chain
 from skbidag._search._expansion import (
     add_selected_parents,
     expand,
@@ -21,19 +21,16 @@ from skbidag._search._expansion import (
 )
 from skbidag._search._orders import (
     LEAST_GAIN,
-    order_moves,
     random_order,
     search_orders,
 )
-from skbidag._search_space import SearchSpace, make_space, start_space
-from skbidag._tables import build_tables
+from skbidag._search_space import SearchSpace, make_space, parent_limit, start_space
+from skbidag._tables import ScoreTables, build_tables
 
 # Expansions in a row without a better DAG before a search ends.
 PATIENCE = 4
 # Steps of a fresh start, at the beginning and when a search is stuck, over `n_iter`.
 FRESH_SHARE = 4
-# Draws of the short chain behind expansion by posterior probability.
-POSTERIOR_DRAWS = 200
 # Seconds that the tables of a widened space may take.
 WIDE_SECONDS = 0.05
 
@@ -54,7 +51,8 @@ class SearchSettings:
     ----------
     search_space, alpha, extra_parent, max_parents, soft_limit, merge, max_expansions, \
 n_restarts, n_jobs, memory_limit
-        As in IterativeSearchStructure. `soft_limit` is at most `max_parents`.
+        As in IterativeSearchStructure. :meth:`resolved` makes a number of
+        `max_parents`, which `soft_limit` does not exceed.
     engine : str
         How orders are searched, one of ``ENGINES``.
     n_iter : int or None
@@ -63,12 +61,17 @@ n_restarts, n_jobs, memory_limit
         Edges that are more probable come into the space; None for none.
     thorough : bool
         Whether to try all that may help when the best DAG adds nothing.
+    cover : bool
+        Whether the space, at the end, is to hold the posterior, for chains.
+    thrifty : bool
+        Whether it may do so only as far as tables cost little; otherwise each set may
+        have `max_parents`. That is how it is where the user gives a number.
     """
 
     search_space: object = "pc"
     alpha: float | str = "auto"
     extra_parent: bool = True
-    max_parents: int = 14
+    max_parents: int | str = "auto"
     soft_limit: int = 12
     engine: str = "kicks"
     merge: str = "skeleton"
@@ -79,10 +82,18 @@ n_restarts, n_jobs, memory_limit
     n_jobs: int | None = None
     memory_limit: float | None = None
     thorough: bool = True
+    cover: bool = True
+    thrifty: bool = True
 
-    def __post_init__(self):
-        # frozen, so that this is the only change there is
-        object.__setattr__(self, "soft_limit", min(self.soft_limit, self.max_parents))
+    def resolved(self, problem):
+        """The settings with numbers for what the problem decides."""
+        limit = parent_limit(self.max_parents, problem)
+        return replace(
+            self,
+            max_parents=limit,
+            soft_limit=min(self.soft_limit, limit),
+            thrifty=self.max_parents == "auto",
+        )
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,11 @@ class SearchResult:
         What each expansion found, see `EXPANSION_FIELDS`.
     cut_short : bool
         Whether the search was ended early.
+    outside_mass : ndarray of shape (n_features,) or None
+        Expected number of parents of each node, per DAG, in sets that the space leaves
+        out; None if nobody has looked.
+    tables : ScoreTables
+        With sums, as far as there are any: chains need not build them anew.
     """
 
     space: SearchSpace
@@ -108,6 +124,8 @@ class SearchResult:
     log_score: float = float("nan")
     expansions: np.ndarray | None = None
     cut_short: bool = False
+    outside_mass: np.ndarray | None = None
+    tables: ScoreTables | tuple = field(default=(), repr=False)
 
 
 class Searcher(ABC):
@@ -122,7 +140,7 @@ def search_structure(problem, settings, entropy, stop=None):
     """Search for the best DAG, and for the space around it.
 
     The restarts are quick; what they found comes into one space, on which the last
-    search is thorough.
+    search is thorough. Then the space is widened until it holds the posterior.
 
     Parameters
     ----------
@@ -140,9 +158,21 @@ def search_structure(problem, settings, entropy, stop=None):
     result : SearchResult
         The best DAG ever seen, and the space that was found for it.
     """
+    settings = settings.resolved(problem)
     permitted = first_permitted(problem, settings, entropy)
     if settings.extra_parent:
         permitted = add_selected_parents(permitted, problem, settings.soft_limit)
+    result = search_with_restarts(problem, permitted, settings, entropy, stop)
+    if not (settings.cover and result.space.extended) or result.cut_short:
+        return result
+    space, outside_mass, tables = cover_posterior(
+        problem, result.space, result.adjacency, settings, entropy, stop
+    )
+    return replace(result, space=space, outside_mass=outside_mass, tables=tables)
+
+
+def search_with_restarts(problem, permitted, settings, entropy, stop):
+    """Search from one space, several times if so wished."""
     if settings.n_restarts == 1:
         return search_once(problem, permitted, settings, entropy, stop=stop)
     quick = replace(settings, thorough=False)
@@ -202,21 +232,6 @@ def wide_limit(score, n_features, max_parents):
     """Size of permissible sets whose tables can be built in `WIDE_SECONDS`."""
     entries = WIDE_SECONDS / score.entry_seconds
     return int(np.clip(np.log2(entries / n_features**2), 0, max_parents))
-
-
-def probable_edges(tables, order, stream, n_iter, threshold):
-    """Edges whose probability, by a short order chain, exceeds a threshold."""
-    n = len(tables)
-    moves = move_mixture("auto", order_moves(n))
-    chain = OrderChain(tables.views(), stream, order, moves)
-    packed = np.zeros((n, -(-n // 8)), dtype=np.uint8)
-    counts = np.zeros((n, n))
-    chain.run(n_iter // 5)
-    for _ in range(POSTERIOR_DRAWS):
-        chain.run(max(1, n_iter // POSTERIOR_DRAWS))
-        chain.draw_dag(packed)
-        counts += np.unpackbits(packed, axis=-1, count=n)
-    return counts > threshold * POSTERIOR_DRAWS
 
 
 def search_once(
@@ -387,9 +402,8 @@ class SpaceSearch:
                 self.before_widening = self.permitted
         if settings.threshold is None:
             return larger
-        probable = probable_edges(
-            self.tables, self.order, self.stream, self.n_iter, settings.threshold
-        )
+        draws = short_chain(self.tables, self.order, self.stream, self.n_iter)
+        probable = draws.dags.mean(axis=0) > settings.threshold
         limit, forbidden = settings.max_parents, problem.constraints.forbidden
         return merge_graph(larger, probable, "dag", limit, limit, forbidden)
 

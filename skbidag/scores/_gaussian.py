@@ -53,6 +53,7 @@ class GaussianScore(BaseScore):
     """
 
     entry_seconds = 1e-8
+    set_seconds = 1e-7
 
     @abstractmethod
     def node_terms(self, node):

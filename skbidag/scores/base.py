@@ -47,6 +47,11 @@ class BaseScore(ABC, BaseEstimator):
     #: About how long one entry of a table takes, in seconds; searches plan with it.
     entry_seconds = 1e-4
 
+    @property
+    def set_seconds(self):
+        """About how long one parent set takes in a table without outsiders."""
+        return self.entry_seconds
+
     #: Each edge divides the DAG's prior probability by this. A score that has it among
     #: its parameters lets the user choose.
     edge_penalty = 1.0

@@ -1,0 +1,177 @@
+"""Widening a space until it holds the posterior, not only the best DAG.
+
+The search ends with a space around one DAG. Parents that are in other DAGs, the more
+so those that come in together, may be missing, and one extra parent per node cannot
+show a set that needs two. So short chains walk on the space: the parents that they
+take from outside, and those that they would take if the space let them
+(`_outside.py`), come in where they have some probability. Then the chains walk on the
+larger space, which may lead them to other orders, and so on, until little is outside.
+"""
+
+import numpy as np
+
+from skbidag._chains import auto_n_iter, bit_generator, move_mixture
+from skbidag._core._order import OrderChain
+from skbidag._outside import Additions, Draws, edges_outside
+from skbidag._search._orders import order_moves, random_order
+from skbidag._search_space import make_space
+from skbidag._tables import (
+    MEMORY_SHARE,
+    build_tables,
+    free_memory,
+    table_bytes,
+    table_width,
+)
+
+# Edges that are less probable do not come in.
+LEAST_PROBABILITY = 0.01
+LARGEST_MASS = 0.02
+# How often the space may grow.
+MOST_ROUNDS = 3
+# Orders, each with a DAG, that a short chain gives.
+N_DRAWS = 200
+# What the tables of the larger space may cost, or half as much again as they did.
+COVER_SECONDS = 0.05
+COVER_BYTES = 3e8
+
+
+def short_chain(tables, order, stream, n_iter=None, n_draws=N_DRAWS):
+    """Let a chain walk on tables with sums, and keep what it sees.
+
+    Parameters
+    ----------
+    tables : ScoreTables
+        With sums.
+    order : ndarray of shape (n_features,)
+        Where to start.
+    stream : numpy.random.BitGenerator
+        Random numbers.
+    n_iter : int, default=None
+        Steps; None for as many as a search over orders makes.
+    n_draws : int, default=N_DRAWS
+        How many orders to keep.
+
+    Returns
+    -------
+    draws : Draws
+        Orders after a fifth of the steps, at equal distances, with a DAG of each.
+    """
+    n = len(tables)
+    n_iter = n_iter or auto_n_iter(n, 3.5)
+    moves = move_mixture("auto", order_moves(n))
+    chain = OrderChain(tables.views(), stream, order, moves)
+    packed = np.zeros((n_draws, n, -(-n // 8)), dtype=np.uint8)
+    orders = np.empty((n_draws, n), dtype=np.intp)
+    log_sums = np.empty((n_draws, n))
+    chain.run(n_iter // 5)
+    for t in range(n_draws):
+        chain.run(max(1, n_iter // n_draws))
+        orders[t], log_sums[t] = chain.order, chain.node_scores
+        chain.draw_dag(packed[t])
+    return Draws(
+        np.argsort(orders, axis=1),
+        log_sums,
+        np.unpackbits(packed, axis=-1, count=n).astype(bool),
+        orders[-1],
+    )
+
+
+def cover_posterior(problem, space, best, settings, entropy, stop=None):
+    """Widen a space until short chains put little mass outside.
+
+    Parameters
+    ----------
+    problem : Problem
+        Score and constraints.
+    space : SearchSpace
+        The space that a search has found.
+    best : ndarray of bool, shape (n_features, n_features)
+        The best DAG, from which chains start.
+    settings : SearchSettings
+        Limits, with numbers.
+    entropy : tuple of int
+        Seed.
+    stop : Stop, default=None
+        Ends the widening early.
+
+    Returns
+    -------
+    space : SearchSpace
+        The larger space.
+    outside_mass : ndarray of shape (n_features,)
+        Expected number of parents of each node in sets beyond it.
+    tables : ScoreTables
+        Of the larger space, with sums.
+    """
+    stream = bit_generator(entropy, 4)
+    order = random_order(np.random.Generator(stream), best)
+    additions = Additions(problem.score, problem.n_features)
+    tables = ()
+    for n_grown in range(MOST_ROUNDS + 1):
+        tables = build_tables(
+            problem.score,
+            space,
+            sums=True,
+            previous=tables,
+            workspace=problem.workspace,
+            n_jobs=settings.n_jobs,
+            memory_limit=settings.memory_limit,
+            names=problem.names,
+        )
+        draws = short_chain(tables, order, stream)
+        order = draws.order
+        beyond = edges_outside(
+            additions, space, problem.constraints.forbidden, draws, settings.n_jobs
+        )
+        if n_grown == MOST_ROUNDS or stop:
+            break
+        taken = (draws.dags & space.extra).mean(axis=0)
+        wanted = np.where(
+            beyond.sum(axis=0) > LARGEST_MASS, np.maximum(beyond, taken), 0.0
+        )
+        permitted = let_in_probable(space, wanted, problem.score, settings)
+        if np.array_equal(permitted, space.permitted):
+            break
+        space = make_space(permitted, problem.constraints, extended=True)
+    return space, beyond.sum(axis=0), tables
+
+
+def let_in_probable(space, probabilities, score, settings):
+    """Let in the probable edges, the most probable first, as far as tables permit.
+
+    Parameters
+    ----------
+    space : SearchSpace
+        The space.
+    probabilities : ndarray of shape (n_features, n_features)
+        Those of edges from outside it.
+    score : BaseScore
+        Tells how long tables take.
+    settings : SearchSettings
+        Tells how large they may be.
+
+    Returns
+    -------
+    permitted : ndarray of bool, shape (n_features, n_features)
+        The permitted edges of the larger space.
+    """
+    permitted = space.permitted.copy()
+    sizes = permitted.sum(axis=0)
+    row_bytes = table_bytes(space)[0] / 2.0 ** sizes[0]
+    n_rows = (2.0**sizes).sum()
+    most_rows = (settings.memory_limit or MEMORY_SHARE * free_memory()) / row_bytes
+    limit = settings.max_parents
+    if settings.thrifty:
+        row_seconds = table_width(space.n_features, extended=True) * score.entry_seconds
+        cheap = min(COVER_SECONDS / row_seconds, COVER_BYTES / row_bytes)
+        most_rows = min(most_rows, max(cheap, 1.5 * n_rows))
+        limit = settings.soft_limit
+    wanted = np.argwhere((probabilities > LEAST_PROBABILITY) & ~permitted)
+    order = np.argsort(-probabilities[tuple(wanted.T)], kind="stable")
+    for parent, child in wanted[order]:
+        more_rows = 2.0 ** sizes[child]
+        if sizes[child] < limit and n_rows + more_rows <= most_rows:
+            permitted[parent, child] = True
+            sizes[child] += 1
+            n_rows += more_rows
+    return permitted
