@@ -60,26 +60,29 @@ def edge_probabilities(log_scores, prior="dag"):
     """
     n = len(log_scores)
     total = {"dag": sum_over_layers, "order": sum_over_orders}[prior]
-    weights = np.exp(log_scores - log_scores.max(axis=1, keepdims=True))
+    # In logarithms, and wide ones: where constraints contradict the data, the best
+    # parent sets of all nodes together may weigh e^10000 times what any DAG does.
+    log_scores = log_scores.astype(np.longdouble)
+    log_scores -= log_scores.max(axis=1, keepdims=True)
     masks = np.arange(1 << n)
     probabilities = np.zeros((n, n))
     for child in range(n):
         # variant i has no edge i -> child; variant `child` has everything
-        variants = np.repeat(weights[:, :, None], n, axis=2)
+        variants = np.repeat(log_scores[:, :, None], n, axis=2)
         for parent in range(n):
-            variants[child, masks >> parent & 1 == 1, parent] = 0.0
+            variants[child, masks >> parent & 1 == 1, parent] = -np.inf
         sums = total(subset_sums(variants))
-        probabilities[:, child] = 1.0 - sums / sums[child]
+        probabilities[:, child] = -np.expm1(sums - sums[child])
     return np.clip(probabilities, 0.0, 1.0)
 
 
-def subset_sums(weights):
-    """Sums over the subsets of each mask; masks are the second axis."""
-    n = len(weights)
-    sums = weights.copy()
+def subset_sums(log_weights):
+    """Log sums over the subsets of each mask; masks are the second axis."""
+    n = len(log_weights)
+    sums = log_weights.copy()
     for bit in range(n):
-        halves = sums.reshape(n, -1, 2, 1 << bit, weights.shape[-1])
-        halves[:, :, 1] += halves[:, :, 0]
+        halves = sums.reshape(n, -1, 2, 1 << bit, sums.shape[-1])
+        halves[:, :, 1] = np.logaddexp(halves[:, :, 1], halves[:, :, 0])
     return sums
 
 
@@ -92,14 +95,26 @@ def subsets_of(mask):
     return subsets
 
 
+def log_difference(whole, part):
+    """Logarithm of the difference of two sums, of which the first has the second."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = -np.expm1(part - whole)
+        return np.where(share > 0, whole + np.log(share), -np.inf)
+
+
 def sum_over_layers(sums):
-    """Weight of all DAGs, for each variant (last axis)."""
+    """Log weight of all DAGs, for each variant (last axis)."""
     n, n_masks, n_variants = sums.shape
     everything = n_masks - 1
-    ending_with = np.zeros((n_masks, n_masks, n_variants))  # F(U, T)
+    # F(U, T)
+    ending_with = np.full((n_masks, n_masks, n_variants), -np.inf, sums.dtype)
     for below in range(everything):
         layers = subsets_of(below)  # the last layers so far, T'
-        weights = ending_with[below, layers] if below else np.ones((1, n_variants))
+        weights = (
+            ending_with[below, layers]
+            if below
+            else np.zeros((1, n_variants), sums.dtype)
+        )
         # every layer T that may come next, one node more at a time
         terms, next_layers = weights[None], np.zeros(1, dtype=np.intp)
         for node in range(n):
@@ -107,21 +122,25 @@ def sum_over_layers(sums):
                 continue
             choices = sums[node, below]
             if below:
-                choices = choices - sums[node, below ^ layers]
-            terms = np.concatenate([terms, terms * choices])
+                choices = log_difference(choices, sums[node, below ^ layers])
+            terms = np.concatenate([terms, terms + choices])
             next_layers = np.append(next_layers, next_layers | 1 << node)
-        ending_with[below | next_layers[1:], next_layers[1:]] = terms[1:].sum(axis=1)
-    return ending_with[everything].sum(axis=0)
+        ending_with[below | next_layers[1:], next_layers[1:]] = np.logaddexp.reduce(
+            terms[1:], axis=1
+        )
+    return np.logaddexp.reduce(ending_with[everything], axis=0)
 
 
 def sum_over_orders(sums):
-    """Weight of all DAGs times their linear extensions, for each variant."""
+    """Log weight of all DAGs times their linear extensions, for each variant."""
     n, n_masks, n_variants = sums.shape
-    of_first = np.zeros((n_masks, n_variants))
-    of_first[0] = 1.0
+    of_first = np.full((n_masks, n_variants), -np.inf, sums.dtype)
+    of_first[0] = 0.0
     for mask in range(1, n_masks):
         for node in range(n):
             if mask >> node & 1:
                 rest = mask ^ 1 << node
-                of_first[mask] += of_first[rest] * sums[node, rest]
+                of_first[mask] = np.logaddexp(
+                    of_first[mask], of_first[rest] + sums[node, rest]
+                )
     return of_first[-1]

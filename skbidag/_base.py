@@ -30,7 +30,7 @@ from skbidag._data import (
 )
 from skbidag._fitted import EdgesMixin, RowsMixin
 from skbidag._observer import ChainObserver
-from skbidag._posterior import graph_counts, split_rhat_of_counts
+from skbidag._posterior import split_rhat_of_counts
 from skbidag._problem import Problem
 from skbidag._sampling import Progress, Sampling, SamplingSettings
 from skbidag._search import (
@@ -50,14 +50,8 @@ from skbidag._sklearn import (
     _num_samples,
     with_callbacks,
 )
-from skbidag.diagnostics import rhat
 from skbidag.scores import BaseScore
 from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
-
-# Chains with a larger R-hat than this disagree.
-LARGEST_RHAT = 1.1
-# R-hat of fewer draws per chain says little.
-FEWEST_DRAWS_FOR_RHAT = 50
 
 # More parents than this from outside the space, per DAG, and a node's are not known.
 LARGEST_OUTSIDE_MASS = 0.25
@@ -101,6 +95,7 @@ class BaseStructure(
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "burn_in": [Interval(Real, 0, 1, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "max_time": [None, Interval(Real, 0, None, closed="left")],
         "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
         "n_jobs": [None, Integral],
@@ -161,8 +156,10 @@ class BaseStructure(
             raise
 
     def _fit(self, X, sample_weight, progress, stop):
+        # chains of no given length run in rounds, of which nobody knows how many
         context = self._init_callback_context(
-            max_subtasks=self.n_chains, sequential_subtasks=False
+            max_subtasks=None if self.n_iter == "auto" else self.n_chains,
+            sequential_subtasks=False,
         )
         context.call_on_fit_task_begin(estimator=self, X=X)
         problem = self._pose(X, sample_weight)
@@ -293,42 +290,46 @@ class BaseStructure(
             n_draws=self.n_draws,
             burn_in=self.burn_in,
             n_chains=self.n_chains,
+            max_iter=None if self.max_iter == "auto" else self.max_iter,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
         )
-        walk = self._walk(problem.n_features)
-        sampling = Sampling(problem, progress, walk, settings, stop)
-        observer = ChainObserver(self)
-        observer.open_chains(context)
+        sampling = Sampling(
+            problem,
+            progress,
+            self._walk(problem.n_features),
+            settings,
+            stop,
+            getattr(self, "dag_samples_", None),
+            getattr(self, "log_score_trace_", None),
+        )
         try:
-            sampling.run(observer)
+            sampling.run(ChainObserver(self, context))
         except KeyboardInterrupt as interrupt:
             if self.warm_start and sampling.has_started:
-                self._keep(sampling)
+                self._keep(sampling.so_far())
                 interrupt.add_note(
                     f"{self._draws_made()} The estimator is fitted with these; "
                     "fit goes on from here."
                 )
             raise
-        observer.close_chains()
-        self._keep(sampling)
+        sampled = sampling.so_far()
+        self._keep(sampled)
         self._warn_if_cut_short(stop)
         self._warn_if_much_is_outside()
-        self._warn_unless_converged()
+        self._warn_unless_converged(sampled.reached, stop)
 
-    def _keep(self, sampling):
+    def _keep(self, sampled):
         """Learned attributes from the chains' draws, of which some may be new."""
-        sampled = sampling.so_far(
-            getattr(self, "dag_samples_", None), getattr(self, "log_score_trace_", None)
-        )
-        counts, sizes = graph_counts(sampled.samples)
+        counts, sizes = sampled.counts
         # all at once, for an interrupt must not leave half of it
         vars(self).update(
             dag_samples_=sampled.samples,
             log_score_trace_=sampled.log_scores,
             adjacency_probabilities_=counts.sum(axis=(0, 1)) / len(sampled.samples),
             rhat_=split_rhat_of_counts(counts, sizes),
-            log_score_rhat_=rhat(sampled.log_scores, method="split"),
+            log_score_rhat_=sampled.reached.log_score_rhat,
+            converged_=sampled.reached.verdict is True,
             acceptance_rate_=sampled.acceptance_rate,
             search_space_=sampled.progress.found.space.permitted.copy(),
             outside_mass_=sampled.outside_mass,
@@ -385,17 +386,22 @@ class BaseStructure(
             stacklevel=2,
         )
 
-    def _warn_unless_converged(self):
-        if self.log_score_trace_.shape[1] < FEWEST_DRAWS_FOR_RHAT:
+    def _warn_unless_converged(self, reached, stop):
+        """Say what was reached, and what can be done about it."""
+        if reached.verdict is not False:
             return
-        worst = np.nanmax(self.rhat_)
-        if self.log_score_rhat_ <= LARGEST_RHAT and worst <= LARGEST_RHAT + 0.1:
-            return
+        advice = "run longer chains (n_iter)."
+        if stop:
+            advice = "allow more time (max_time)."
+        elif self.n_iter == "auto":
+            advice = f"allow more than {self.n_iter_} steps (max_iter)."
+        if np.isinf(reached.edge_rhat):
+            advice += (
+                " Some chains stay where they started: there are modes they do not "
+                "cross, and more chains (n_chains) may find more of them."
+            )
         warnings.warn(
-            f"The chains disagree: R-hat is {self.log_score_rhat_:.2f} for the score "
-            f"and up to {worst:.2f} for an edge (log_score_rhat_, rhat_). Edge "
-            "probabilities are not reliable yet: run longer chains (n_iter) and see "
-            "log_score_trace_; with few variables try search_space='full'.",
+            f"{reached} Edge probabilities are not reliable yet: {advice}",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -47,6 +47,19 @@ class Schedule:
         """How many draws the first `n_steps` steps have."""
         return min(self.n_draws, max(0, n_steps - self.burn_in) // self.thin)
 
+    def doubled(self):
+        """As many draws from twice as many steps; see :attr:`kept_when_doubled`."""
+        aligned = self.burn_in // self.thin * self.thin
+        return Schedule(self.burn_in + aligned, 2 * self.thin, self.n_draws)
+
+    @property
+    def kept_when_doubled(self):
+        """Which draws are also those of the schedule that is twice as long.
+
+        Those that its burn-in, twice as long, leaves, and of these every other one.
+        """
+        return slice(self.burn_in // self.thin + 1, None, 2)
+
 
 def make_schedule(n_iter, burn_in, n_draws):
     """Spread `n_draws` draws over the steps that `burn_in`, a share, leaves.
@@ -179,8 +192,11 @@ class ChainRun:
         )
 
     def draws(self, start, stop=None):
-        """The run with some of its draws."""
-        chosen = slice(start, stop)
+        """The run with the draws from one to another."""
+        return self.with_draws(slice(start, stop))
+
+    def with_draws(self, chosen):
+        """The run with some of its draws, a slice."""
         return ChainRun(
             self.packed[chosen], self.log_scores[chosen], self.state, self.n_steps
         )
@@ -207,6 +223,7 @@ class RunningChain:
     def __init__(self, make_chain, tables, schedule, start, index):
         self.index = index
         self.schedule = schedule
+        self.make_chain = make_chain
         self.chain = make_chain(tables.views(), index)
         self.start = 0
         if start is not None:
@@ -219,6 +236,8 @@ class RunningChain:
             (schedule.n_draws - self.first, n, -(-n // 8)), dtype=np.uint8
         )
         self.log_scores = np.empty(len(self.packed))
+        # steps between attempts to leap from mode to mode
+        self.interval = make_chain.leap_interval
         self.block = max(100, BLOCK_LOOKUPS // max(n, FEW_VARIABLES))
 
     @property
@@ -234,7 +253,8 @@ class RunningChain:
             until_draw = (
                 self.schedule.burn_in + number * self.schedule.thin - self.n_steps
             )
-            steps = min(until_draw, left)
+            until_leap = self.interval - self.n_steps % self.interval
+            steps = int(min(until_draw, until_leap, left))
             self.chain.run(steps)
             self.n_steps += steps
             left -= steps
@@ -244,6 +264,8 @@ class RunningChain:
                 )
                 self.drawn += 1
                 left -= DRAW_STEPS
+            if steps == until_leap:
+                self.make_chain.leap(self.chain, self.index, self.n_steps)
 
     def so_far(self):
         """Draws and state, independent of what comes after."""

@@ -82,7 +82,9 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         Steps of each search over orders, or as much work. "auto" is
         max(25000, 3.5 n^2 ln n).
     n_iter : int or "auto", default="auto"
-        Steps per chain. "auto" is max(25000, 5 n^2 ln n).
+        Steps per chain. "auto" is max(25000, 5 n^2 ln n), as in the paper, and then
+        twice as many again and again until the chains have converged (see
+        ``converged_``), within `max_iter` and `max_time`.
     n_draws : int, default=500
         DAGs kept per chain. 0 does without sampling; then
         ``adjacency_probabilities_`` are the zeros and ones of ``cpdag_``, and
@@ -96,6 +98,9 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         "auto" is in proportion to (6, n, 1).
     relocation_scan : bool, default=False
         Whether nodes are relocated in turn instead of at random.
+    max_iter : int or "auto", default="auto"
+        The most steps per chain with ``n_iter="auto"``, which an integer `n_iter` does
+        not mind. "auto" is 64 times the paper's length.
     max_time : float, default=None
         Seconds after which the fit stops with the draws made so far, and a warning
         says how many. With `warm_start` another ``fit`` goes on. None is no limit.
@@ -111,7 +116,9 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     warm_start : bool, default=False
         Whether the next ``fit`` goes on with the same chains, on the same data, until
         there are `n_draws`: no new burn-in, and the same result as one longer fit.
-        Draws made before an interrupt (Ctrl-C) are kept.
+        With ``n_iter="auto"``, also until they have converged: an ended fit goes on
+        where it was, if there is more time or a larger `max_iter`. Draws made before
+        an interrupt (Ctrl-C) are kept.
 
     Attributes
     ----------
@@ -146,9 +153,18 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     n_iter_ : int
         Steps of each chain; of the longest, if they were stopped.
     rhat_ : ndarray of shape (n_features, n_features)
-        Split R-hat of each edge over the chains.
+        Split R-hat of each edge over the chains; infinite where each chain stays with
+        its own.
     log_score_rhat_ : float
         Split R-hat of the log score.
+    converged_ : bool
+        Whether the chains agree, and have made enough draws: split R-hat is at most
+        1.01 for the log score and for every edge that matters (its probability is
+        between 0.02 and 0.98, or differs by more than 0.05 between chains), and each
+        of these has 400 effective draws. With fewer than 2000 draws in all less is
+        asked for: a fifth of them, and an R-hat that independent draws would have.
+        False with fewer than 50 draws per chain, and with one chain, which has
+        nothing to agree with.
     acceptance_rate_ : ndarray of shape (n_chains,)
         Share of steps that changed the order.
     score_ : BaseScore
@@ -223,6 +239,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         n_chains=4,
         move_probabilities="auto",
         relocation_scan=False,
+        max_iter="auto",
         max_time=None,
         memory_limit=None,
         n_jobs=None,
@@ -254,6 +271,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.n_chains = n_chains
         self.move_probabilities = move_probabilities
         self.relocation_scan = relocation_scan
+        self.max_iter = max_iter
         self.max_time = max_time
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
@@ -314,5 +332,6 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.log_score_trace_ = np.array([[self.log_score_]])
         self.rhat_ = np.full(found.adjacency.shape, np.nan)
         self.log_score_rhat_ = float("nan")
+        self.converged_ = False
         self.acceptance_rate_ = np.empty(0)
         self.n_iter_ = 0

@@ -17,37 +17,43 @@ class ChainObserver:
 
     Called by the running chains with (chain, steps done, steps in all); true if a
     callback asks that chain to stop. In the callbacks' tree of tasks, ``fit`` has
-    one subtask per chain, and a chain one per hundredth of its steps.
+    one subtask per chain and round, and that has one per hundredth of its steps.
 
     Parameters
     ----------
     estimator : BaseStructure
         The estimator that is fitted.
+    root : CallbackContext
+        The task ``fit``.
     """
 
-    def __init__(self, estimator):
+    def __init__(self, estimator, root):
         self.estimator = estimator
+        self.root = root
+        self.n_rounds = 0
         self.lock = threading.Lock()
-        self.started = time.perf_counter()
-        self.last_line = self.started
-        self.contexts = []
-        self.reported = [0] * estimator.n_chains
-        self.steps = [0] * estimator.n_chains
         self.verbose = int(estimator.verbose)
+        self.last_line = time.perf_counter()
 
-    def open_chains(self, root):
-        """Open one subtask per chain below the task `root`."""
-        for chain in range(self.estimator.n_chains):
-            context = root.subcontext(
+    def open_round(self):
+        """Open one subtask per chain."""
+        n_chains = self.estimator.n_chains
+        self.started = time.perf_counter()
+        self.reported = [0] * n_chains
+        self.steps = [0] * n_chains
+        self.contexts = []
+        for chain in range(n_chains):
+            context = self.root.subcontext(
                 task_name="chain",
-                task_id=chain,
+                task_id=self.n_rounds * n_chains + chain,
                 max_subtasks=REPORTS,
                 sequential_subtasks=True,
             )
             context.call_on_fit_task_begin(estimator=self.estimator)
             self.contexts.append(context)
+        self.n_rounds += 1
 
-    def close_chains(self):
+    def close_round(self):
         """End the chains' subtasks."""
         for context in self.contexts:
             context.call_on_fit_task_end(estimator=self.estimator)

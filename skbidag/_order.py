@@ -7,29 +7,43 @@ import numpy as np
 from skbidag._base import BaseStructure, SamplerMixin
 from skbidag._chains import bit_generator, move_mixture
 from skbidag._core._order import OrderChain
-from skbidag._sampling import Walk
-from skbidag._search import order_moves
+from skbidag._sampling import ChainMaker, Walk
+from skbidag._search import order_moves, random_order
 from skbidag._sklearn import StrOptions
+from skbidag._starts import log_probability_of_order
 
 
 @dataclass(frozen=True)
-class OrderChainMaker:
+class OrderChainMaker(ChainMaker):
     """Makes the chains of one fit; can be pickled."""
 
-    entropy: tuple
-    orders: list
+    starts: list
     probabilities: np.ndarray
     scan: bool
 
     def __call__(self, views, index):
         """Chain number `index` on the tables of `views`."""
+        # one that goes on from elsewhere may start anywhere
+        start = self.starts and self.starts[index].order
         return OrderChain(
             views,
             bit_generator(self.entropy, 0, index),
-            self.orders[index],
+            np.arange(len(self.modes[0])) if start is None else start,
             self.probabilities,
             scan=self.scan,
         )
+
+    def go_on_from(self, chain, dag, mode, generator):
+        """Propose an order of the mode.
+
+        Each order of a DAG counts. They are not drawn with the same probability, which
+        acceptance makes up for.
+        """
+        order = random_order(generator, mode)
+        log_ratio = log_probability_of_order(chain.order, dag)
+        log_ratio -= log_probability_of_order(order, mode)
+        if np.log(generator.random()) < log_ratio:
+            chain.set_order(order)
 
 
 @dataclass(frozen=True)
@@ -39,9 +53,9 @@ class OrderWalk(Walk):
     probabilities: np.ndarray
     scan: bool
 
-    def chain_maker(self, tables, orders, best, entropy):
+    def chain_maker(self, starts, modes, entropy):
         """Chains start at the orders."""
-        return OrderChainMaker(entropy, orders, self.probabilities, self.scan)
+        return OrderChainMaker(entropy, modes, starts, self.probabilities, self.scan)
 
     def best_dag(self, tables, state):
         """The best DAG of the best order."""
@@ -115,7 +129,9 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
     n_iter : int or "auto", default="auto"
-        Steps per chain. "auto" is max(25000, 5 n^2 ln n).
+        Steps per chain. "auto" is max(25000, 5 n^2 ln n), as in the paper, and then
+        twice as many again and again until the chains have converged (see
+        ``converged_``), within `max_iter` and `max_time`.
     n_draws : int, default=500
         DAGs kept per chain.
     burn_in : float, default=0.2
@@ -127,6 +143,9 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         node is relocated. "auto" is in proportion to (6, n, 1).
     relocation_scan : bool, default=False
         Whether nodes are relocated in turn instead of at random.
+    max_iter : int or "auto", default="auto"
+        The most steps per chain with ``n_iter="auto"``, which an integer `n_iter` does
+        not mind. "auto" is 64 times the paper's length.
     max_time : float, default=None
         Seconds after which the fit stops with the draws made so far, and a warning
         says how many. With `warm_start` another ``fit`` goes on. None is no limit.
@@ -142,7 +161,9 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     warm_start : bool, default=False
         Whether the next ``fit`` goes on with the same chains, on the same data, until
         there are `n_draws`: no new burn-in, and the same result as one longer fit.
-        Draws made before an interrupt (Ctrl-C) are kept.
+        With ``n_iter="auto"``, also until they have converged: an ended fit goes on
+        where it was, if there is more time or a larger `max_iter`. Draws made before
+        an interrupt (Ctrl-C) are kept.
 
     Attributes
     ----------
@@ -172,9 +193,18 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     n_iter_ : int
         Steps of each chain; of the longest, if they were stopped.
     rhat_ : ndarray of shape (n_features, n_features)
-        Split R-hat of each edge over the chains.
+        Split R-hat of each edge over the chains; infinite where each chain stays with
+        its own.
     log_score_rhat_ : float
         Split R-hat of the log score.
+    converged_ : bool
+        Whether the chains agree, and have made enough draws: split R-hat is at most
+        1.01 for the log score and for every edge that matters (its probability is
+        between 0.02 and 0.98, or differs by more than 0.05 between chains), and each
+        of these has 400 effective draws. With fewer than 2000 draws in all less is
+        asked for: a fifth of them, and an R-hat that independent draws would have.
+        False with fewer than 50 draws per chain, and with one chain, which has
+        nothing to agree with.
     acceptance_rate_ : ndarray of shape (n_chains,)
         Share of steps that changed the order.
     score_ : BaseScore
@@ -225,6 +255,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         n_chains=4,
         move_probabilities="auto",
         relocation_scan=False,
+        max_iter="auto",
         max_time=None,
         memory_limit=None,
         n_jobs=None,
@@ -248,6 +279,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         self.n_chains = n_chains
         self.move_probabilities = move_probabilities
         self.relocation_scan = relocation_scan
+        self.max_iter = max_iter
         self.max_time = max_time
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs

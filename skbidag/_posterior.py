@@ -196,6 +196,33 @@ def graph_counts(samples, kind="dag"):
     return counts, np.array([half, samples.n_draws - half])
 
 
+def edge_draws(samples, chosen, kind="dag"):
+    """Which draws have some of the edges.
+
+    Parameters
+    ----------
+    samples : DAGSamples
+        The samples.
+    chosen : ndarray of bool, shape (n_features, n_features)
+        The edges in question.
+    kind : {"dag", "cpdag", "skeleton"}, default="dag"
+        Of which graphs they are, as for :func:`graph_counts`.
+
+    Returns
+    -------
+    draws : ndarray of bool, shape (n_chains, n_draws, n_chosen)
+        Whether each of the graphs has each of the edges.
+    """
+    shape = samples.n_chains, samples.n_draws, np.count_nonzero(chosen)
+    draws = np.empty(shape, dtype=bool)
+    for chain in range(samples.n_chains):
+        done = 0
+        for dags in samples.slices(chain):
+            draws[chain, done : done + len(dags)] = as_kind(dags, kind)[:, chosen]
+            done += len(dags)
+    return draws
+
+
 def as_kind(dags, kind):
     """DAGs, shape (m, n, n), their CPDAGs or their skeletons."""
     if kind == "dag":
@@ -210,7 +237,8 @@ def as_kind(dags, kind):
 def split_rhat_of_counts(counts, sizes):
     """Split R-hat of 0/1 indicators from their counts in half chains.
 
-    Values are 1 where every half has the same constant value.
+    Values are 1 where every half has the same constant value, and infinite where each
+    has a constant value of its own.
     """
     sizes = sizes.astype(float)
     if sizes.min() < 2:

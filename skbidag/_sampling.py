@@ -3,8 +3,13 @@
 A function of the problem, of the space and of how chains walk, like the search. What
 a fit with ``warm_start`` goes on from is a :class:`Progress`; what chains give, a
 :class:`Sampled`.
+
+Chains of no given length run in rounds until they agree. Each round makes them twice
+as long: of the draws so far those that the burn-in, now twice as long, leaves are
+thinned to every other one, so that there never are more than were asked for.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
@@ -19,41 +24,37 @@ from skbidag._chains import (
     make_schedule,
     run_chains,
 )
+from skbidag._convergence import Convergence, assess
 from skbidag._outside import Additions, edges_outside
-from skbidag._posterior import DAGSamples
-from skbidag._search import (
-    LEAST_GAIN,
-    SearchResult,
-    random_order,
-    short_chain,
-    starting_orders,
-)
+from skbidag._posterior import DAGSamples, graph_counts
+from skbidag._search import LEAST_GAIN, SearchResult, short_chain
+from skbidag._starts import Modes, find_starts
 from skbidag._tables import build_tables
+
+# Chains run for this many times the paper's length at most, unless they agree before.
+MOST_LENGTHS = 64
 
 
 class Walk(ABC):
     """How chains walk: what their state is, and which moves they make."""
 
     @abstractmethod
-    def chain_maker(self, tables, orders, best, entropy):
+    def chain_maker(self, starts, modes, entropy):
         """What makes chains.
 
         Parameters
         ----------
-        tables : ScoreTables
-            What they will walk on.
-        orders : list of ndarray of shape (n_features,)
-            For each chain an order to start from, parents to the right.
-        best : ndarray of bool, shape (n_features, n_features), or None
-            The DAG these orders are of, if there is one.
+        starts : list of Start or None
+            Where each chain starts; None for chains that go on from elsewhere.
+        modes : Modes
+            DAGs between which chains may leap.
         entropy : tuple of int
             Seed of the chains.
 
         Returns
         -------
-        make_chain : callable
-            Gives, of views of the tables and a number, a chain of ``_core``; it can
-            be pickled.
+        make_chain : ChainMaker
+            Makes the chains.
         """
 
     @abstractmethod
@@ -62,20 +63,75 @@ class Walk(ABC):
 
 
 @dataclass(frozen=True)
+class ChainMaker(ABC):
+    """Makes the chains of one fit, and makes them leap; can be pickled.
+
+    Attributes
+    ----------
+    entropy : tuple of int
+        Seed of the chains.
+    modes : Modes
+        DAGs between which chains may leap.
+    """
+
+    entropy: tuple
+    modes: Modes
+
+    @abstractmethod
+    def __call__(self, views, index):
+        """Chain number `index` on the tables of `views`."""
+
+    @abstractmethod
+    def go_on_from(self, chain, dag, mode, generator):
+        """Take a chain that has drawn `dag`, a mode, to another `mode`."""
+
+    @property
+    def leap_interval(self):
+        """Steps between attempts to leap, infinite where there is nowhere to go."""
+        return self.modes.interval if len(self.modes) > 1 else math.inf
+
+    def leap(self, chain, index, n_steps):
+        """Draw a DAG and, if it is a mode, let the chain go on from another.
+
+        The random numbers depend on the chain's number and steps alone.
+        """
+        packed = np.zeros_like(self.modes.packed[0])
+        chain.draw_dag(packed)
+        number = self.modes.number_of(packed)
+        if number is None:
+            return
+        stream = bit_generator(self.entropy, 1, 3, index, n_steps)
+        generator = np.random.Generator(stream)
+        chosen = self.modes.draw(generator)
+        if chosen != number:
+            self.go_on_from(chain, self.modes[number], self.modes[chosen], generator)
+
+
+@dataclass(frozen=True)
 class SamplingSettings:
-    """How many chains and draws, and how long the chains are."""
+    """How many chains and draws, and how long the chains are.
+
+    Without `n_iter` they run in rounds until they agree, of `max_iter` steps at most.
+    """
 
     n_iter: int | None
     n_draws: int
     burn_in: float
     n_chains: int
+    max_iter: int | None = None
     n_jobs: int | None = None
     memory_limit: float | None = None
 
     def schedule(self, n_features):
-        """When chains draw; without `n_iter`, as the number of variables asks for."""
-        n_iter = self.n_iter or auto_n_iter(n_features, 5.0)
+        """When chains draw; without `n_iter`, in the first round."""
+        n_iter = self.n_iter or min(
+            auto_n_iter(n_features, 5.0), self.most_steps(n_features)
+        )
         return make_schedule(n_iter, self.burn_in, self.n_draws)
+
+    def most_steps(self, n_features):
+        """The most steps of chains without a given length."""
+        return self.max_iter or MOST_LENGTHS * auto_n_iter(n_features, 5.0)
 
 
 @dataclass(frozen=True)
@@ -95,6 +151,8 @@ class Progress:
         chain has made any and these are something to begin with.
     runs : list of ChainRun or None
         Where the chains stand, with the draws they have made beyond `n_draws`.
+    modes : Modes or None
+        DAGs between which chains may leap; None before they have started.
     """
 
     found: SearchResult
@@ -102,6 +160,7 @@ class Progress:
     schedule: Schedule | None = None
     n_draws: int = 0
     runs: list[ChainRun] | None = None
+    modes: Modes | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +184,10 @@ class Sampled:
     outside_mass : ndarray of shape (n_features,)
         Expected number of parents of each node in sets that the space leaves out; NaN
         where there was no time to look.
+    counts : tuple of ndarray
+        How often each edge occurs in halves of chains, and the halves' sizes.
+    reached : Convergence
+        Whether the chains have converged.
     progress : Progress
         Where to go on from.
     """
@@ -136,7 +199,46 @@ class Sampled:
     acceptance_rate: np.ndarray
     n_steps: int
     outside_mass: np.ndarray
+    counts: tuple
+    reached: Convergence
     progress: Progress
+
+
+@dataclass(frozen=True)
+class Round:
+    """Chains on their way to the end of a schedule.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        Burn-in, thinning and number of draws.
+    earlier : list of ChainRun or None
+        For each chain the draws that it had made before, if it goes on.
+    runs : list of ChainRun or None
+        How far it has come since, brought up to date while it runs.
+    """
+
+    schedule: Schedule
+    earlier: list
+    runs: list
+
+    @classmethod
+    def from_runs(cls, schedule, runs):
+        """Go on from where chains, with all their draws, stand."""
+        return cls(schedule, runs, [run.draws(0, 0) for run in runs])
+
+    def whole(self):
+        """The chains with all their draws."""
+        return [
+            new if old is None else old.before(new)
+            for old, new in zip(self.earlier, self.runs, strict=True)
+        ]
+
+    def doubled(self):
+        """The round after this one, which makes the chains twice as long."""
+        kept = self.schedule.kept_when_doubled
+        runs = [run.with_draws(kept) for run in self.whole()]
+        return Round.from_runs(self.schedule.doubled(), runs)
 
 
 class Sampling:
@@ -154,14 +256,17 @@ class Sampling:
         How many, and how long.
     stop : Stop
         Ends the chains early.
+    samples : DAGSamples, default=None
+        Draws of the fit that this one goes on from.
+    log_scores : ndarray of shape (n_chains, n_draws), default=None
+        Their log scores.
     """
 
-    def __init__(self, problem, progress, walk, settings, stop):
-        schedule = progress.schedule or settings.schedule(problem.n_features)
-        self.progress = replace(
-            progress, schedule=replace(schedule, n_draws=settings.n_draws)
-        )
+    def __init__(
+        self, problem, progress, walk, settings, stop, samples=None, log_scores=None
+    ):
         self.walk, self.settings, self.stop = walk, settings, stop
+        self.most_steps = settings.most_steps(problem.n_features)
         self.tables = build_tables(
             problem.score,
             progress.found.space,
@@ -172,34 +277,48 @@ class Sampling:
             memory_limit=settings.memory_limit,
             names=problem.names,
         )
-        orders = self._starting_orders(problem.constraints.required)
-        self.progress = replace(self.progress, found=self._examined(problem, orders[0]))
-        self.make_chain = walk.chain_maker(
-            self.tables, orders, progress.found.adjacency, progress.entropy
-        )
-        self.runs = [None] * settings.n_chains
-        if progress.runs is not None:
-            self.runs = [run.draws(0, 0) for run in progress.runs]
+        starts, modes = None, progress.modes
+        if progress.runs is None:
+            starts, modes = find_starts(
+                self.tables,
+                progress.found.adjacency,
+                problem.constraints.required,
+                settings.n_chains,
+                progress.entropy,
+                stop,
+                settings.n_jobs,
+            )
+        self.make_chain = walk.chain_maker(starts, modes, progress.entropy)
+        found = replace(progress.found, tables=())  # they are here
+        if starts is not None:
+            found = self._examined(problem, found, starts[0].order, progress.entropy)
+        self.progress = replace(progress, found=found, modes=modes)
+        schedule = progress.schedule or settings.schedule(problem.n_features)
+        schedule = replace(schedule, n_draws=settings.n_draws)
+        if progress.runs is None:
+            nothing = [None] * settings.n_chains
+            self.round = Round(schedule, nothing, list(nothing))
+        else:
+            earlier = self._earlier_runs(samples, log_scores)
+            self.round = Round.from_runs(schedule, earlier)
+        self._at_rest = None
 
-    def _starting_orders(self, required):
-        """An order for each chain to start from: of the best DAG, if that is known."""
-        progress, n_jobs = self.progress, self.settings.n_jobs
-        generator = np.random.Generator(bit_generator(progress.entropy, 1))
-        best = progress.found.adjacency
-        fixed = required if best is None else best
-        orders = [random_order(generator, fixed) for _ in range(self.settings.n_chains)]
-        if best is not None or progress.runs is not None:
-            return orders  # good already, or of no matter to chains that go on
-        return starting_orders(self.tables, orders, progress.entropy, self.stop, n_jobs)
+    def _earlier_runs(self, samples, log_scores):
+        """Where the chains of the fit before stand, with all their draws."""
+        n_draws = self.progress.n_draws
+        packed, log_scores = samples.packed[:, :n_draws], log_scores[:, :n_draws]
+        return [
+            replace(run, packed=packed[k], log_scores=log_scores[k]).before(run)
+            for k, run in enumerate(self.progress.runs)
+        ]
 
-    def _examined(self, problem, order):
-        """The space with what is known of what it leaves out; its tables are here."""
-        found = replace(self.progress.found, tables=())
+    def _examined(self, problem, found, order, entropy):
+        """The space with what is known of what it leaves out."""
         if found.outside_mass is not None or self.stop:
             return found
         outside_mass = np.zeros(problem.n_features)
         if not (found.space.permitted | problem.constraints.forbidden).all():
-            stream = bit_generator(self.progress.entropy, 4)
+            stream = bit_generator(entropy, 4)
             outside_mass = edges_outside(
                 Additions(problem.score, problem.n_features),
                 found.space,
@@ -216,40 +335,51 @@ class Sampling:
         return found.outside_mass.copy()
 
     def run(self, observer):
-        """Run the chains until they have made their draws or are stopped."""
-        run_chains(
-            self.make_chain,
-            self.tables,
-            self.progress.schedule,
-            self.runs,
-            observer=observer,
-            stop=self.stop,
-            n_jobs=self.settings.n_jobs,
+        """Run the chains until they have made their draws, or are stopped.
+
+        Without a given length they go on in rounds: until they agree, or a further
+        round would take too many steps.
+        """
+        while True:
+            self._at_rest = None
+            observer.open_round()
+            run_chains(
+                self.make_chain,
+                self.tables,
+                self.round.schedule,
+                self.round.runs,
+                observer=observer,
+                stop=self.stop,
+                n_jobs=self.settings.n_jobs,
+            )
+            observer.close_round()
+            self._at_rest = self._gather()
+            if not self._goes_on():
+                return
+            self.round = self.round.doubled()
+
+    def _goes_on(self):
+        """Whether there is another round."""
+        sampled = self._at_rest
+        return (
+            self.settings.n_iter is None
+            and sampled.reached.verdict is False
+            and sampled.samples.n_draws == self.settings.n_draws
+            and self.round.schedule.doubled().n_iter <= self.most_steps
+            and not self.stop
         )
 
     @property
     def has_started(self):
         """Whether every chain has come somewhere."""
-        return all(run is not None for run in self.runs)
+        return all(run is not None for run in self.round.runs)
 
-    def so_far(self, samples=None, log_scores=None):
-        """What the chains have given, now that they rest.
+    def so_far(self):
+        """What the chains have given, now that they rest: a :class:`Sampled`."""
+        return self._gather() if self._at_rest is None else self._at_rest
 
-        Parameters
-        ----------
-        samples : DAGSamples, default=None
-            Draws of the fit that this one goes on from.
-        log_scores : ndarray of shape (n_chains, n_draws), default=None
-            Their log scores.
-
-        Returns
-        -------
-        sampled : Sampled
-            Those draws and the new ones.
-        """
-        runs = self.runs
-        if self.progress.runs is not None:
-            runs = self._after_earlier(samples, log_scores)
+    def _gather(self):
+        runs = self.round.whole()
         # chains that were stopped may differ in length: what all have is compared
         n_draws = min(len(run.log_scores) for run in runs)
         kept = [run.draws(0, n_draws) for run in runs]
@@ -263,33 +393,26 @@ class Sampling:
         best = samples[int(log_scores.argmax())]
         adjacency, log_score = self._best_dag([run.state for run in runs], best)
         moves = [(run.state["accepted"], run.state["proposed"]) for run in runs]
+        counts = graph_counts(samples)
         return Sampled(
-            samples,
-            log_scores,
-            adjacency,
-            log_score,
-            np.array([made.sum() / max(1, tried.sum()) for made, tried in moves]),
-            max(run.n_steps for run in runs),
-            self._outside_mass(),
-            replace(
+            samples=samples,
+            log_scores=log_scores,
+            adjacency=adjacency,
+            log_score=log_score,
+            acceptance_rate=np.array(
+                [made.sum() / max(1, tried.sum()) for made, tried in moves]
+            ),
+            n_steps=max(run.n_steps for run in runs),
+            outside_mass=self._outside_mass(),
+            counts=counts,
+            reached=assess(samples, log_scores, counts),
+            progress=replace(
                 self.progress,
+                schedule=self.round.schedule,
                 n_draws=n_draws,
                 runs=[run.draws(n_draws) for run in runs],
             ),
         )
-
-    def _after_earlier(self, samples, log_scores):
-        """The runs with the draws of earlier fits before their own."""
-        n_draws = self.progress.n_draws
-        packed, log_scores = samples.packed[:, :n_draws], log_scores[:, :n_draws]
-        return [
-            replace(old, packed=packed[k], log_scores=log_scores[k])
-            .before(old)
-            .before(new)
-            for k, (old, new) in enumerate(
-                zip(self.progress.runs, self.runs, strict=True)
-            )
-        ]
 
     def _best_dag(self, states, best_draw):
         """The best DAG of the search, the draws, and what the chains saw.

@@ -24,7 +24,12 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag._data import names_of, resolve_index, unique_rows
-from skbidag._posterior import as_kind, graph_counts, split_rhat_of_counts
+from skbidag._posterior import (
+    as_kind,
+    edge_draws,
+    graph_counts,
+    split_rhat_of_counts,
+)
 from skbidag._sklearn import Interval, StrOptions, validate_params
 from skbidag.graphs import KIND, Kind, align_labels, labels_of
 
@@ -76,7 +81,9 @@ def _rhat_of_halves(halves):
     # squares of log scores may overflow
     halves = halves / np.maximum(1.0, np.abs(halves).max(axis=(0, 1)))
     between = halves.mean(axis=1).var(axis=0, ddof=1)
-    within = halves.var(axis=1, ddof=1).mean(axis=0)
+    # equal numbers have no variance, which rounding of their mean may give them
+    constant = np.ptp(halves, axis=1) == 0
+    within = np.where(constant, 0.0, halves.var(axis=1, ddof=1)).mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.sqrt((length - 1) / length + between / within)
     # means of equal numbers differ by rounding
@@ -184,6 +191,24 @@ def ess(
             halves = _normal_scores(halves)
         values = _ess_of_chains(halves)
     return values if values.ndim else float(values)
+
+
+def effective_sizes(draws):
+    """Effective sample sizes of the means of draws, whatever their type.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_chains, n_draws, ...)
+        One or more quantities along each chain.
+
+    Returns
+    -------
+    sizes : ndarray of shape (...)
+        NaN for a constant, and with fewer than four draws per chain.
+    """
+    if draws.shape[1] < 4:
+        return np.full(draws.shape[2:], np.nan)
+    return _ess_of_chains(_halves(draws))
 
 
 def _ess_of_chains(chains):
@@ -356,12 +381,7 @@ def edge_diagnostics(estimator: Any, kind: Kind = "dag") -> Bunch:
     probability = counts.sum(axis=(0, 1)) / len(samples)
     # most pairs never have an edge: only the others' draws are looked at
     varies = (probability > 0) & (probability < 1)
-    draws = np.empty((samples.n_chains, samples.n_draws, varies.sum()), dtype=bool)
-    for chain in range(samples.n_chains):
-        done = 0
-        for dags in samples.slices(chain):
-            draws[chain, done : done + len(dags)] = as_kind(dags, kind)[:, varies]
-            done += len(dags)
+    draws = edge_draws(samples, varies, kind)
     size = np.full(probability.shape, np.nan)
     error = np.full(probability.shape, np.nan if samples.n_draws < 4 else 0.0)
     _, error[varies], size[varies] = _mean_and_error(draws)

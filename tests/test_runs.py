@@ -29,7 +29,7 @@ from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import is_dag
 
 # Chains are short here, or stopped, and where they agree is not the question.
-pytestmark = pytest.mark.filterwarnings("ignore:The chains disagree")
+pytestmark = pytest.mark.filterwarnings("ignore:The chains (disagree|are too)")
 
 ESTIMATORS = [OrderMCMCStructure, PartitionMCMCStructure, IterativeSearchStructure]
 # A draw every 100 steps after 5000, which blocks of a hundred do not keep step with.

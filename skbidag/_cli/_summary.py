@@ -128,24 +128,18 @@ def summarize(argv, table, variables, result):
 
 def result_of(result):
     """The result in a few numbers."""
-    from skbidag._base import FEWEST_DRAWS_FOR_RHAT, LARGEST_RHAT
+    from skbidag._convergence import assess
 
     estimator = result.estimator
     n_chains, n_draws = estimator.log_score_trace_.shape
-    largest = np.nanmax(estimator.rhat_) if n_draws >= 4 else np.nan
-    converged = None
-    if n_draws >= FEWEST_DRAWS_FOR_RHAT:
-        # as the estimator's warning has it
-        converged = bool(
-            estimator.log_score_rhat_ <= LARGEST_RHAT and largest <= LARGEST_RHAT + 0.1
-        )
+    reached = assess(estimator.dag_samples_, estimator.log_score_trace_)
     return {
         "posterior": estimator.posterior_,
         "log_score": estimator.log_score_,
         "n_edges": int(estimator.adjacency_.sum()),
-        "converged": converged,
+        "converged": reached.verdict,
         "log_score_rhat": estimator.log_score_rhat_,
-        "largest_edge_rhat": float(largest),
+        "largest_edge_rhat": reached.edge_rhat,
         "n_chains": n_chains,
         "n_draws": n_draws,
         "n_iter": estimator.n_iter_,

@@ -37,7 +37,7 @@ How parents are drawn given the partition says `_parents.pxd`.
 """
 
 cimport cython
-from libc.math cimport INFINITY, floor, ldexp
+from libc.math cimport INFINITY, fabs, floor, ldexp
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -238,8 +238,8 @@ cdef class PartitionChain:
             self.current += self.score[i]
 
     cdef inline void inspect(self) noexcept nogil:
-        """Keep the present partition if none was better."""
-        if self.current > self.best_log_score:
+        """Keep the present partition if none was better, the first of equals."""
+        if self.current > self.best_log_score + 1e-12 * (1.0 + fabs(self.current)):
             self.best_log_score = self.current
             self.best_block[:] = self.block[:self.n]
 
@@ -297,9 +297,11 @@ cdef class PartitionChain:
             self.score[self.order[p]] = self.new_score[self.order[p]]
 
     cdef inline bint accepts(self, double log_ratio) noexcept nogil:
-        if log_ratio >= 0:
-            return True
-        return uniform(self.bitgen) < skb_exp(log_ratio)
+        # One number however the ratio comes out: score equivalence makes many
+        # ratios one to rounding, and the last bits of the data must not shift the
+        # stream.
+        cdef double u = uniform(self.bitgen)
+        return log_ratio >= 0 or u < skb_exp(log_ratio)
 
     # ------------------------------------------------------------------ swaps
 
