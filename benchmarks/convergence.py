@@ -24,13 +24,13 @@ from common import (
     edge_means,
     final_space,
     order_chain,
+    paper_score,
     partition_chain,
     tables_of,
     write_results,
 )
 
 from skbidag.datasets import make_gaussian_network
-from skbidag.scores import BGe
 
 BURN_IN = 0.2
 DRAWS_PER_UNIT = 100
@@ -136,7 +136,7 @@ def main():
             X = make_gaussian_network(
                 arguments.factor * n, n, random_state=1000 + graph
             ).data
-            search = final_space(BGe(alpha_mu=0.25), X)
+            search = final_space(paper_score(), X)
             tables = tables_of(search.score_, search.search_space_)
             for method in ("order", "partition"):
                 new = run_setting(n, method, tables, graph, arguments)

@@ -72,7 +72,9 @@ def make_data(name, factor, seed):
 
 def learn_search(X, seed):
     start = time.perf_counter()
-    model = IterativeSearchStructure(BDe(), n_draws=0, random_state=seed).fit(X)
+    model = IterativeSearchStructure(
+        BDe(edge_penalty=1.0), n_draws=0, random_state=seed
+    ).fit(X)
     return model.adjacency_, None, time.perf_counter() - start
 
 
@@ -84,11 +86,15 @@ def learn_sparse(X, seed):
 
 
 def learn_order(X, seed):
-    return sample_structure(OrderMCMCStructure(BDe(), random_state=seed), X)
+    return sample_structure(
+        OrderMCMCStructure(BDe(edge_penalty=1.0), random_state=seed), X
+    )
 
 
 def learn_partition(X, seed):
-    return sample_structure(PartitionMCMCStructure(BDe(), random_state=seed), X)
+    return sample_structure(
+        PartitionMCMCStructure(BDe(edge_penalty=1.0), random_state=seed), X
+    )
 
 
 def sample_structure(model, X):
@@ -229,7 +235,7 @@ def main():
             exceeded = set()  # no second try where the first took too long
             for repeat in range(arguments.repeats):
                 X, true = make_data(name, factor, repeat)
-                score = BDe().fit(X)
+                score = BDe(edge_penalty=1.0).fit(X)
                 setting = {
                     "network": name,
                     "n": len(true),

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from common import best_of, chain_from_dag, space_of_size, tables_of
+from common import best_of, chain_from_dag, paper_score, space_of_size, tables_of
 from pc import make_data
 from tables import binary_data, layout
 
 from skbidag._core._subsets import subset_maxima, subset_sums
 from skbidag._pc import pc_skeleton
 from skbidag.datasets import make_gaussian_network
-from skbidag.scores import BDe, BGe
+from skbidag.scores import BDe
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Workload:
         self.n_candidates = n_candidates
         self.chain_candidates = chain_candidates
         self.network = make_gaussian_network(10 * n, n, random_state=0)
-        self.score = BGe(alpha_mu=0.25).fit(self.network.data)
+        self.score = paper_score().fit(self.network.data)
 
     @cached_property
     def tables(self):
@@ -73,7 +73,9 @@ class Workload:
             out.size,
         )
 
-        binary = BDe().fit(binary_data(np.random.default_rng(0), 500, n))
+        binary = BDe(edge_penalty=1.0).fit(
+            binary_data(np.random.default_rng(0), 500, n)
+        )
         few, others, small = layout(n, 6)
         yield Loop(
             "BDe scores",

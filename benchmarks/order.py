@@ -18,6 +18,7 @@ from common import (
     exponent,
     final_space,
     order_chain,
+    paper_score,
     space_of_size,
     tables_of,
     timed,
@@ -25,7 +26,6 @@ from common import (
 
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import topological_order
-from skbidag.scores import BGe
 
 # Steps per second with extra parents that are asked for
 TARGETS = {20: 2_000_000, 80: 1_000_000, 200: 400_000}
@@ -46,7 +46,7 @@ def seconds_per_step(tables, order, repeats, seconds=0.2):
 def learn(n, seed):
     """The score, the final space of the search, and an order to start from."""
     X = make_gaussian_network(10 * n, n, random_state=seed).data
-    search, seconds = timed(final_space, BGe(alpha_mu=0.25), X, seed)
+    search, seconds = timed(final_space, paper_score(), X, seed)
     # parents stand to the right
     order = topological_order(search.adjacency_)[::-1]
     return search.score_, search.search_space_, order, seconds
@@ -101,7 +101,7 @@ def time_growth(arguments):
         n: make_gaussian_network(10 * n, n, random_state=arguments.seed)
         for n in {*sizes, 80}
     }
-    scores = {n: BGe(alpha_mu=0.25).fit(net.data) for n, net in networks.items()}
+    scores = {n: paper_score().fit(net.data) for n, net in networks.items()}
 
     def step(n, n_candidates, extended):
         permitted = space_of_size(rng, networks[n].adjacency, n_candidates)

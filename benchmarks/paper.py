@@ -41,6 +41,7 @@ from common import (
     above_mean,
     above_median,
     in_process,
+    paper_score,
     read_paper,
     tables_of,
     timed,
@@ -58,7 +59,6 @@ from skbidag._chains import auto_n_iter
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import to_cpdag
 from skbidag.metrics import compare_graphs, structural_hamming_distance
-from skbidag.scores import BGe
 
 SETTINGS = {
     ("ERs", 2, 10): {},
@@ -158,7 +158,7 @@ def compare_data(args, n_graphs, paper):
 def options_of(setting, n, graph):
     """Level of PC's tests, and what the estimators have in common."""
     alpha = min(0.4, 20 / n) / (2 if setting[0] == "BA" else 1)
-    return alpha, {"score": BGe(alpha_mu=0.25), "random_state": graph}
+    return alpha, {"score": paper_score(), "random_state": graph}
 
 
 def time_stages(args, n_graphs, paper):

@@ -20,6 +20,7 @@ from common import (
     effective_size,
     final_space,
     order_chain,
+    paper_score,
     tables_of,
     timed,
 )
@@ -29,7 +30,7 @@ from skbidag._core._partition import PartitionChain
 from skbidag._core._tables import TableViews
 from skbidag._partition import default_moves, partition_of_dag
 from skbidag.datasets import make_discrete_network, make_gaussian_network
-from skbidag.scores import BDe, BGe
+from skbidag.scores import BDe
 
 TARGETS = {20: 400_000, 80: 150_000}  # steps per second, Gaussian, 10 n rows
 MOVES = ["swap", "adjacent swap", "split or join", "relocation", "reversal"]
@@ -39,10 +40,10 @@ def problem(n, kind, rows_per_variable):
     """Tables and the best DAG of a data set's final space."""
     if kind == "bge":
         data = make_gaussian_network(rows_per_variable * n, n, random_state=0).data
-        score = BGe(alpha_mu=0.25)
+        score = paper_score()
     else:
         data = make_discrete_network(rows_per_variable * n, n, random_state=0).data
-        score = BDe()
+        score = BDe(edge_penalty=1.0)
     search = final_space(score, data)
     return data, search, tables_of(search.score_, search.search_space_)
 

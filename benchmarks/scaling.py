@@ -32,6 +32,7 @@ from common import (
     earlier_results,
     exponent,
     in_process,
+    paper_score,
     space_of_size,
     tables_of,
     timed,
@@ -45,7 +46,7 @@ from skbidag import (
 )
 from skbidag._pc import pc_skeleton
 from skbidag.datasets import make_discrete_network, make_gaussian_network
-from skbidag.scores import BDe, BGe
+from skbidag.scores import BDe
 
 
 def gaussian(n, N, seed=0):
@@ -59,14 +60,14 @@ def search_seconds(n, N):
     """The whole search, PC included."""
     X = gaussian(n, N).data
     warnings.simplefilter("ignore")  # permissible sets that are trimmed
-    model = IterativeSearchStructure(BGe(alpha_mu=0.25), n_draws=0, random_state=0)
+    model = IterativeSearchStructure(paper_score(), n_draws=0, random_state=0)
     return timed(model.fit, X)[1]
 
 
 def discrete_search_seconds(n, N):
     X = make_discrete_network(N, n, expected_parents=1.0, random_state=0).data
     warnings.simplefilter("ignore")
-    model = IterativeSearchStructure(BDe(), n_draws=0, random_state=0)
+    model = IterativeSearchStructure(BDe(edge_penalty=1.0), n_draws=0, random_state=0)
     return timed(model.fit, X)[1]
 
 
@@ -97,7 +98,7 @@ def small_problem(n, K):
     network = gaussian(n, 10 * n)
     rng = np.random.default_rng(0)
     permitted = space_of_size(rng, network.adjacency, min(K, n - 1))
-    return BGe(alpha_mu=0.25).fit(network.data), permitted, network.adjacency
+    return paper_score().fit(network.data), permitted, network.adjacency
 
 
 def sampling_seconds(kind, n, n_chains, n_jobs, length=20):
@@ -107,7 +108,7 @@ def sampling_seconds(kind, n, n_chains, n_jobs, length=20):
     Sampler = {"order": OrderMCMCStructure, "partition": PartitionMCMCStructure}[kind]
     warnings.simplefilter("ignore")
     model = Sampler(
-        BGe(alpha_mu=0.25),
+        paper_score(),
         search_space=permitted,
         n_chains=n_chains,
         n_jobs=n_jobs,

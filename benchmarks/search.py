@@ -26,7 +26,14 @@ from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 import numpy as np
-from common import above_mean, above_median, peak_megabytes, read_paper, timed
+from common import (
+    above_mean,
+    above_median,
+    paper_score,
+    peak_megabytes,
+    read_paper,
+    timed,
+)
 
 from skbidag import IterativeSearchStructure
 from skbidag._search import ENGINES, _expansion, _spaces
@@ -89,7 +96,7 @@ def run_paper_setting(args):
             n_graphs = args.n_graphs[n]
             distances, gains, seconds = [], [], []
             for network in make_graphs(n, factor, n_graphs, args.seed):
-                model, took = fit(network.data, BGe(alpha_mu=0.25), args.seed)
+                model, took = fit(network.data, paper_score(), args.seed)
                 distances.append(distance(network.adjacency, model.adjacency_))
                 gains.append(excess(model, network.adjacency))
                 seconds.append(took)
@@ -120,7 +127,7 @@ def run_discrete(args):
     for name, n_samples in networks[: 1 if args.quick else 2]:
         network = load_network(name)
         X = network.sample(n_samples, random_state=args.seed)
-        model, took = fit(X, BDe(1.0), args.seed)
+        model, took = fit(X, BDe(1.0, edge_penalty=1.0), args.seed)
         print(
             f"{name:>10}{n_samples:>6}{excess(model, network.adjacency):>24.2f}"
             f"{took:>9.2f}",
@@ -139,7 +146,7 @@ def run_engines(args):
             scores, seconds = [], []
             for network in make_graphs(n, factor, n_graphs, args.seed):
                 fits = [
-                    fit(network.data, BGe(alpha_mu=0.25), args.seed, search=engine)
+                    fit(network.data, paper_score(), args.seed, search=engine)
                     for engine in engines
                 ]
                 scores.append([model.log_score_ for model, _ in fits])
@@ -203,7 +210,7 @@ def run_paired(args):
             n_graphs = args.n_graphs[n]
             distances, false, scores = [], [], []
             for network in make_graphs(n, factor, n_graphs, args.seed):
-                score = BGe(alpha_mu=0.25)
+                score = paper_score()
                 whole, _ = fit(network.data, score, args.seed)
                 with without("all"):
                     scheme, _ = fit(network.data, score, args.seed, search="mcmc")
@@ -253,7 +260,7 @@ def run_ablation(args):
             for ingredient in ingredients:
                 with without(ingredient):
                     fits = [
-                        fit(network.data, BGe(alpha_mu=0.25), args.seed)
+                        fit(network.data, paper_score(), args.seed)
                         for network in networks
                     ]
                 below = [

@@ -11,13 +11,12 @@ import argparse
 import sys
 
 import numpy as np
-from common import best_of
+from common import best_of, paper_score
 
 from skbidag._core._subsets import subset_maxima, subset_sums
 from skbidag._search_space import SearchSpace
 from skbidag._tables import score_table
 from skbidag._workspace import Workspace
-from skbidag.scores import BGe
 
 
 def gaussian_data(rng, n_samples, n):
@@ -117,7 +116,7 @@ def time_discrete(rng, n, n_candidates, n_samples, repeats):
     except ImportError:
         print("BDe scores              left out: this version has no BDe")
         return True
-    score = BDe().fit(binary_data(rng, n_samples, n))
+    score = BDe(edge_penalty=1.0).fit(binary_data(rng, n_samples, n))
     candidates, outsiders, out = layout(n, n_candidates)
     seconds = best_of(
         lambda: score.fill_table(0, candidates, outsiders, 0, out), repeats
@@ -144,7 +143,7 @@ def main():
     rng = np.random.default_rng(0)
 
     print(f"{'what':<24}{'setting':<20}{'time':>8} {'unit':<18}{'target':>6}")
-    scores = [BGe().fit(gaussian_data(rng, 10 * n, n)) for n in (80, 200)]
+    scores = [paper_score().fit(gaussian_data(rng, 10 * n, n)) for n in (80, 200)]
     ok = time_gaussian(scores[0], 12, arguments.repeats, targets=True)
     ok &= time_discrete(rng, 80, 8, 1000, arguments.repeats)
     if not arguments.quick:

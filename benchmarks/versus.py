@@ -152,7 +152,7 @@ def run_ours(kind, X, seconds, seed):
     """
     start = time.perf_counter()
     n = X.shape[1]
-    score = FairBGe().fit(X)
+    score = FairBGe(edge_penalty=1.0, prior="paper").fit(X)
     tables = tables_of(score, ~np.eye(n, dtype=bool))
     rng = np.random.default_rng(seed)
     if kind == "order":
@@ -186,7 +186,7 @@ def compare_errors(arguments, note):
     rows = []
     for n in arguments.exact_sizes:
         X = make_gaussian_network(10 * n, n, strengths=(0.1, 1.0), random_state=n).data
-        log_scores = local_scores(FairBGe().fit(X))
+        log_scores = local_scores(FairBGe(edge_penalty=1.0, prior="paper").fit(X))
         exact = edge_probabilities(log_scores)
         exact_order = edge_probabilities(log_scores, "order")
         bias = errors(exact_order, exact)["rmse"]
@@ -254,7 +254,9 @@ def compare_mixing(arguments, note):
     rows = []
     for n in arguments.sizes:
         X = make_gaussian_network(10 * n, n, random_state=n).data
-        search, search_seconds = timed(final_space, FairBGe(), X)
+        search, search_seconds = timed(
+            final_space, FairBGe(edge_penalty=1.0, prior="paper"), X
+        )
         tables, table_seconds = timed(tables_of, search.score_, search.search_space_)
         for method in arguments.methods:
             row = {"n": n, "method": method, "status": "ok"}

@@ -409,9 +409,10 @@ def test_search_space_must_be_one_that_a_search_can_start_from(data):
 
 @narrow
 def test_sampling_on_the_final_space(data):
-    found = search(data, n_draws=60, search_iter=20_000, n_chains=2, **SMALL)
+    dense = BGe(edge_penalty=1.0, prior="paper")
+    found = search(data, dense, n_draws=60, search_iter=20_000, n_chains=2, **SMALL)
     assert len(found.dag_samples_) == 120
-    alone = search(data, search_iter=20_000, **SMALL)
+    alone = search(data, dense, search_iter=20_000, **SMALL)
     assert found.log_score_ >= alone.log_score_ - 1e-8
     # chains want the posterior in the space, beside the best DAG
     assert (found.search_space_ >= alone.search_space_).all()

@@ -656,7 +656,12 @@ def standard_errors(indicators, n_batches=50):
 
 
 def assert_same_posterior(samples, exact):
-    errors = standard_errors(samples)
+    # no chain has a smaller error than as many independent draws, which the batches
+    # of an edge that was hardly ever seen or missed do not tell
+    errors = np.maximum(
+        standard_errors(samples),
+        np.sqrt(np.clip(exact * (1 - exact), 0, None) / len(samples)),
+    )
     assert (np.abs(samples.mean(axis=0) - exact) < 4 * errors).all()
 
 
