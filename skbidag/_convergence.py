@@ -74,7 +74,8 @@ class Convergence:
     @property
     def agree(self):
         """Whether chains, and halves of chains, say the same."""
-        return max(self.log_score_rhat, self.edge_rhat) <= self.largest_rhat
+        largest = self.largest_rhat
+        return self.log_score_rhat <= largest and self.edge_rhat <= largest
 
     @property
     def verdict(self):
