@@ -6,9 +6,9 @@
     python benchmarks/defaults.py --columns        # held-out density by prior
 
 Distances are structural Hamming distances of the consensus graph over n, between
-CPDAGs, at the thresholds 0.5 and 0.6. Beside the default (BGe's prior in units of the data,
-``edge_penalty="auto"``) stand fixed penalties and the paper's prior. The regret of a
-choice is its mean distance over the least of all fixed penalties in that setting.
+CPDAGs, at the thresholds 0.5 and 0.6. Beside the default (BGe's prior in units of the
+data, ``edge_penalty="auto"``) stand fixed penalties and the paper's prior. The regret
+of a choice is its mean distance over the least of all fixed penalties in that setting.
 
 ``--data`` takes a folder with the paper's data sets, files such as
 ``n_20_N_200_parents_2_type_ER_seed_101.npz`` that hold ``X`` and ``dag``; next to it,
