@@ -81,6 +81,8 @@ class Progress:
         The search space, and the best DAG known in it.
     entropy : tuple of int
         Seed of the chains.
+    asked : dict of str
+        Fingerprint of the data and parameters that the fit was given.
     schedule : Schedule or None
         The chains' burn-in and thinning; None before they have started.
     n_draws : int
@@ -92,6 +94,7 @@ class Progress:
 
     found: SearchResult
     entropy: tuple
+    asked: dict[str, str]
     schedule: Schedule | None = None
     n_draws: int = 0
     runs: list[ChainRun] | None = None
