@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
-from skbidag._constraints import resolve_constraints
+from skbidag._constraints import resolve_constraints, without_constants
 from skbidag._data import (
     check_weights,
     complete_rows,
@@ -118,7 +118,8 @@ class BaseStructure(
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
             The data: floats, or integers, booleans, strings or categories. Rows
-            with missing cells are left out, with a warning.
+            with missing cells are left out, with a warning. A column with one value
+            has no edges but required ones.
         y : None
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -196,6 +197,7 @@ class BaseStructure(
             max_parents=self.max_parents,
         )
         data, weights = score.test_data(X, sample_weight)
+        constraints = without_constants(constraints, data, weights)
         return Problem(score, data, weights, names, constraints)
 
     def _refuse_other_problems(self):

@@ -260,8 +260,7 @@ class Sampling:
     def _best_dag(self, states, best_draw):
         """The best DAG of the search, the draws, and what the chains saw.
 
-        Of those that are equally good, the one with the fewest edges: an edge from a
-        constant, say, changes no score.
+        Of those that are equally good, the one with the fewest edges.
         """
         known = [self.walk.best_dag(self.tables, state) for state in states]
         if self.progress.found.adjacency is not None:

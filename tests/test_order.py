@@ -1252,12 +1252,9 @@ def test_warm_start_refuses_what_does_not_go_on(data):
 
 @pytest.mark.parametrize("Sampler", [OrderMCMCStructure, PartitionMCMCStructure])
 def test_of_equally_good_dags_the_sparsest_is_best(Sampler):
-    # An edge to or from a constant changes no score, so half of the draws have it.
-    rng = np.random.default_rng(0)
-    X = discrete_data(rng, 5)
-    X[:, [1, 3]] = 0
-    model = Sampler(BDe(), n_chains=2, n_draws=50, n_iter=2000, random_state=0).fit(X)
-    assert model.adjacency_probabilities_[1, 3] > 0.1
-    assert not model.adjacency_[[1, 3]].any()
-    assert not model.adjacency_[:, [1, 3]].any()
+    # Where no edge changes the score, half of the draws have it.
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    model = quick(Sampler, score=helpers.MadeUpScore(spread=0.0)).fit(X)
+    assert (model.adjacency_probabilities_ > 0).sum() == 12
+    assert not model.adjacency_.any()
     assert_allclose(model.log_score_, model.log_score_trace_.max(), rtol=1e-10)

@@ -520,6 +520,39 @@ def test_parameter_ranges(estimator):
     check_param_validation(type(estimator).__name__, estimator)
 
 
+# Columns that say nothing
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("kind", ["continuous", "categorical"])
+@pytest.mark.parametrize("search_space", ["pc", "full"])
+def test_constants_have_no_edges(structure, kind, search_space):
+    X = gaussian() if kind == "continuous" else (gaussian() > 0).astype(int)
+    X = np.column_stack([X, np.full((len(X), 2), 3)])
+    model = quick(structure, search_space=search_space).fit(X)
+    present = model.adjacency_probabilities_ > 0
+    assert present[:4, :4].any()
+    assert not present[4:].any()
+    assert not present[:, 4:].any()
+    assert not model.adjacency_[4:].any()
+    assert not model.search_space_[:, 4:].any()
+    # other values that do not count are none
+    X = np.vstack([X, X[:1] + 1])
+    weights = np.append(np.ones(len(X) - 1), 0.0)
+    model = quick(structure, search_space=search_space).fit(X, sample_weight=weights)
+    assert not (model.adjacency_probabilities_[:, 4:] > 0).any()
+    # what the user knows, stays
+    model = quick(structure, search_space=search_space, required_edges=[(4, 0)]).fit(X)
+    assert model.adjacency_probabilities_[4, 0] == 1
+
+
+def test_a_constant_is_in_no_markov_blanket():
+    X = np.column_stack([gaussian(), np.ones((120, 2))])
+    selector = MarkovBlanketSelector(quick(search_space="full"), target=5)
+    with pytest.warns(UserWarning, match="No features were selected"):
+        assert selector.fit_transform(X).shape[1] == 0
+
+
 # Going on with what was asked for before
 
 
