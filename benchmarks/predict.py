@@ -65,7 +65,7 @@ def time_all(kind, args):
         report("sample", model.sample, len(X)),
     ]
     if kind == "bde":
-        of_first = partial(predict_probabilities, score, samples, node=0)
+        of_first = partial(predict_probabilities, score, samples, nodes=[0])
         times.append(report("predict_probabilities of one variable", of_first, X))
     holed = with_holes(X[: args.n_holed], args.holes, args.seed)
     report(f"predict, {args.holes:.0%} holes", model.predict, holed)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
-from skbidag._constraints import resolve_constraints
+from skbidag._constraints import resolve_constraints, without_constants
 from skbidag._data import (
     check_weights,
     complete_rows,
@@ -28,6 +28,7 @@ from skbidag._data import (
     empty_like,
     names_of,
 )
+from skbidag._fingerprint import fingerprint, refuse_another
 from skbidag._fitted import EdgesMixin, RowsMixin
 from skbidag._observer import ChainObserver
 from skbidag._posterior import split_rhat_of_counts
@@ -128,7 +129,8 @@ class BaseStructure(
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
             The data, continuous or categorical (see `categorical_features`). Rows
-            with missing cells are left out, with a warning.
+            with missing cells are left out, with a warning. A column with one value
+            has no edges but required ones.
         y : None
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -144,15 +146,22 @@ class BaseStructure(
         With ``warm_start=True`` an interrupt (Ctrl-C) leaves the estimator fitted
         with the draws that are made, and the next ``fit`` goes on from there. Without,
         it is not fitted afterwards.
+
+        A fit that goes on must be given what the last one was: the same data, score,
+        constraints, search space and moves. If not, an error says what differs, and
+        the estimator stays as it was.
         """
         stop = Stop(self.max_time)
         progress = self._progress_to_go_on_from()
-        fitted = vars(self).pop("adjacency_", None)  # not fitted until all is done
+        before = vars(self).copy()
+        for name in ("adjacency_", "_progress"):
+            vars(self).pop(name, None)  # not fitted until all is done
         try:
             return self._fit(X, sample_weight, progress, stop)
-        except KeyboardInterrupt:
+        except BaseException:
             if progress is not None and not hasattr(self, "adjacency_"):
-                self.adjacency_ = fitted  # nothing new: as it was before
+                vars(self).clear()  # nothing new: as it was before
+                vars(self).update(before)
             raise
 
     def _fit(self, X, sample_weight, progress, stop):
@@ -163,6 +172,7 @@ class BaseStructure(
         )
         context.call_on_fit_task_begin(estimator=self, X=X)
         problem = self._pose(X, sample_weight)
+        asked = fingerprint(problem, self.get_params(deep=False))
         if progress is None:
             entropy = entropy_of(check_random_state(self.random_state))
             found = self._find(problem, entropy, stop)
@@ -173,13 +183,9 @@ class BaseStructure(
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-            progress = Progress(found, entropy)
-        elif progress.found.space.n_features != problem.n_features:
-            raise ValueError(
-                f"warm_start=True goes on with the same variables: X has "
-                f"{problem.n_features}, the last fit had "
-                f"{progress.found.space.n_features}."
-            )
+            progress = Progress(found, entropy, asked)
+        else:
+            refuse_another(progress.asked, asked)
         self.score_ = problem.score
         self._sample(problem, progress, context, stop)
         context.call_on_fit_task_end(estimator=self, X=X)
@@ -213,6 +219,7 @@ class BaseStructure(
             max_parents=most_parents,
         )
         data, weights = score.test_data(X, sample_weight)
+        constraints = without_constants(constraints, data, weights)
         return Problem(score, data, weights, names, constraints)
 
     def _refuse_other_problems(self):

@@ -13,7 +13,7 @@ is the effect at the parameters' posterior means, which needs no draws.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from numbers import Integral, Real
 
 import numpy as np
@@ -22,16 +22,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag._core import _graphs
-from skbidag._core._intervene import simulate
-from skbidag._data import names_of, resolve_index
+from skbidag._core._intervene import Elimination, simulate
+from skbidag._data import names_of, resolve_index, unique_rows
 from skbidag._sklearn import HasMethods, Interval, validate_params
 from skbidag.scores import CategoricalParameterScore, LinearParameterScore
 
-# Joint states of all variables up to which categorical effects are summed exactly.
-MAX_STATES = 1 << 12
-
-# Rows of a simulation.
-N_SIMULATED = 256
+# Entries of all tables that summing out the ancestors of an outcome may take. From
+# there on simulating is faster.
+MAX_ENTRIES = 1 << 16
 
 # What the arrays of one slice of DAGs may take, in bytes.
 SLICE_BYTES = 1 << 26
@@ -147,12 +145,13 @@ def causal_effects(
     coefficients normal; `mean` is exact given the sampled DAGs.
 
     Categorical: tables of probabilities are drawn from their Dirichlet distributions.
-    If all variables together have up to 4096 joint states, the probabilities under an
-    intervention are summed over these and `mean` is exact given the sampled DAGs.
-    Larger networks are simulated: 256 quasi-random rows for each draw, with the same
-    random numbers for all interventions, and the outcome given its simulated parents by
-    its probability. Each draw is unbiased, with an error well below the spread of the
-    posterior, and `mean` is the mean of the draws.
+    The probabilities of an outcome under an intervention are exact: its ancestors are
+    summed out one after the other. `mean` is then exact given the sampled DAGs. Only
+    where that takes tables with more than 65,536 entries in a DAG are its effects
+    simulated, by 1024 quasi-random rows with up to 256 observations and 32,768 with a
+    hundred thousand or more: with the same random numbers for all levels of the cause,
+    and the outcome given its simulated parents by its probability. That is unbiased
+    and adds little to the width of intervals; `mean` is then the mean of the draws.
 
     Examples
     --------
@@ -416,33 +415,35 @@ def _draw_coefficients(score, samples, repeats, rng):
 
 def _categorical_effects(score, samples, settings, columns, repeats, rng):
     """Draws of differences of probabilities, and their mean."""
-    counts = _Counts(score)
-    n_states = np.prod(score.n_levels_, dtype=float)
-    exact = n_states <= MAX_STATES
-    size = len(score.n_levels_) * (n_states if exact else 1)
-    effects_of = _summed_effects if exact else _simulated_effects
+    counts, networks = _Counts(score), _Networks(score, settings, columns)
     draws = np.empty((len(samples), repeats, len(settings), len(columns)))
-    mean = np.zeros(draws.shape[2:])
-    for part in _parts(len(samples), int(4 * size)):
-        packed = samples.packed.reshape(-1, *samples.packed.shape[2:])[part]
-        few = type(samples)(packed[None])
+    packed = samples.packed.reshape(-1, *samples.packed.shape[2:])
+    for part in _parts(len(samples), networks.size):
+        few = type(samples)(packed[None, part])
         families = list(_members(few))
         for repeat in range(repeats):
             tables = [
                 counts.draw(node, parents, len(dags), rng)
                 for node, parents, dags in families
             ]
-            draws[part, repeat] = effects_of(
-                score, few, families, tables, settings, columns, rng
-            )
-        if exact:
-            tables = [counts.mean(node, parents) for node, parents, _ in families]
-            mean += effects_of(
-                score, few, families, tables, settings, columns, rng
-            ).sum(axis=0)
-    if not exact:
-        mean = draws.sum(axis=(0, 1)) / repeats
-    return draws.reshape(-1, *mean.shape), mean / len(samples)
+            draws[part, repeat] = networks.effects(few, families, tables, rng)
+    # a DAG's expectation is that of its mean parameters, however often it was drawn
+    distinct, _, which = unique_rows(packed.reshape(len(packed), -1))
+    distinct = distinct.reshape(1, -1, *packed.shape[1:])
+    mean = np.zeros(draws.shape[2:])
+    for part in _parts(distinct.shape[1], networks.size):
+        few = type(samples)(distinct[:, part])
+        families = list(_members(few))
+        tables = [
+            np.tile(counts.mean(node, parents), (len(dags), 1, 1))
+            for node, parents, dags in families
+        ]
+        share = np.bincount(which)[part] / len(samples)
+        effects = networks.effects(few, families, tables, rng)
+        mean += np.tensordot(share, effects, axes=1)
+    draws = draws.reshape(-1, *mean.shape)
+    # errors of simulations average out over the draws
+    return draws, np.where(networks.is_simulated, draws.mean(axis=0), mean)
 
 
 class _Counts:
@@ -485,85 +486,137 @@ class _Counts:
         return log_gamma / log_gamma.sum(axis=2, keepdims=True)
 
 
-def _configuration(codes, parents, n_levels):
-    """Number of the parents' configuration; the last parent changes fastest."""
-    configuration = np.zeros(codes.shape[1:], dtype=np.intp)
-    for parent in parents:
-        configuration *= n_levels[parent]
-        configuration += codes[parent]
-    return configuration
+class _Networks:
+    """Effects in categorical networks, given their probabilities.
 
+    Parameters
+    ----------
+    score : CategoricalParameterScore
+        A fitted score.
+    settings : list of tuple of int
+        What is compared: (variable, code of the reference, code of the setting).
+    columns : list of tuple of int
+        What is looked at: (variable, code).
 
-def _summed_effects(score, samples, families, tables, settings, columns, rng):
-    """Effects in each DAG, by summing over all joint states of the variables."""
-    n_levels = score.n_levels_
-    states = np.indices(n_levels).reshape(len(n_levels), -1)
-    local = np.empty((len(samples), *states.shape))
-    for (node, parents, dags), table in zip(families, tables, strict=True):
-        configuration = _configuration(states, parents, n_levels)
-        local[dags, node] = table[:, configuration, states[node]]
-    # the product over all nodes but one, which an intervention sets
-    others = np.ones_like(local)
-    others[:, 1:] = np.cumprod(local[:, :-1], axis=1)
-    others[:, :-1] *= np.cumprod(local[:, :0:-1], axis=1)[:, ::-1]
-    is_outcome = np.stack([states[j] == k for j, k in columns], axis=1).astype(float)
-    effects = np.empty((len(samples), len(settings), len(columns)))
-    for effect, (i, reference, level) in zip(
-        effects.transpose(1, 0, 2), settings, strict=True
-    ):
-        sign = (states[i] == level).astype(float) - (states[i] == reference)
-        effect[:] = others[:, i] @ (sign[:, None] * is_outcome)
-    # without a path there is no effect, not one of some 1e-17
-    dags = samples[:]
-    reach = _sums_over_paths(dags.astype(float), _orders(dags)) > 0
-    causes, targets = [i for i, *_ in settings], [j for j, _ in columns]
-    return np.where(reach[:, causes][:, :, targets], effects, 0.0)
-
-
-def _simulated_effects(score, samples, families, tables, settings, columns, rng):
-    """Effects in each DAG, by simulating rows under all interventions.
-
-    The rows' random numbers are points of a Sobol sequence, shifted at random for each
-    DAG, which makes every DAG's probabilities unbiased. Interventions share them, so
-    that in a difference most of their error cancels.
+    Attributes
+    ----------
+    is_simulated : ndarray of bool of shape (n_settings, n_columns)
+        Which effects had to be simulated in some DAG.
     """
-    n_levels, n = score.n_levels_, samples.n_features
-    first_level = np.cumsum(n_levels) - n_levels
-    worlds = sorted({(i, code) for i, *codes in settings for code in codes})
-    set_variable, set_code = np.array(worlds, dtype=np.intp).T.copy()
-    before = [worlds.index((i, reference)) for i, reference, _ in settings]
-    after = [worlds.index((i, level)) for i, _, level in settings]
-    outcome = [first_level[j] + k for j, k in columns]
 
-    of_dag = [[None] * n for _ in range(len(samples))]
-    for (node, parents, dags), table in zip(families, tables, strict=True):
-        below = np.cumsum(table, axis=2)[:, :, :-1].reshape(len(table), -1)
-        for dag, thresholds in zip(dags, below, strict=True):
-            of_dag[dag][node] = parents, thresholds
-    seed = np.random.default_rng(rng.randint(2**31))
-    points = qmc.Sobol(n, rng=seed).random(N_SIMULATED).T.copy()
-    dags = samples[:]
-    orders = _orders(dags)
-    reach = (_sums_over_paths(dags.astype(float), orders) > 0).view(np.uint8)
-    codes = np.empty((n, len(worlds) + 1, N_SIMULATED), dtype=np.intc)
-    probability = np.empty((len(worlds) + 1, n_levels.sum()))
-    effects = np.empty((len(samples), len(settings), len(columns)))
-    for dag, effect in enumerate(effects):
-        parents, below = zip(*of_dag[dag], strict=True)
+    def __init__(self, score, settings, columns):
+        self.n_levels = np.ascontiguousarray(score.n_levels_, dtype=np.intp)
+        self.first_level = np.cumsum(self.n_levels) - self.n_levels
+        self.causes, self.before, self.after = np.array(settings, dtype=np.intp).T
+        self.targets, self.codes = np.array(columns, dtype=np.intp).T
+        self.elimination = Elimination(self.n_levels, MAX_ENTRIES)
+        self.is_simulated = np.zeros((len(settings), len(columns)), dtype=bool)
+        # numbers of the largest array per DAG, apart from tables
+        self.size = max(len(self.n_levels) ** 2, len(settings) * len(columns))
+        self.n_rows = _n_simulated(score.posterior_counts(0, np.empty(0, int)).sum())
+
+    def effects(self, samples, families, tables, rng):
+        """Effects in each DAG.
+
+        Parameters
+        ----------
+        samples : DAGSamples
+            The DAGs.
+        families : list of tuple
+            Node, parents, and the DAGs that have the family.
+        tables : list of ndarray of shape (n_dags, n_configurations, n_levels)
+            Its probabilities in each of these.
+        rng : RandomState
+            For what is simulated.
+
+        Returns
+        -------
+        effects : ndarray of shape (n_dags, n_settings, n_columns)
+            Exactly 0 where no path leads from the cause to the outcome.
+        """
+        of_dag = [[None] * samples.n_features for _ in range(len(samples))]
+        for (node, parents, dags), table in zip(families, tables, strict=True):
+            for dag, probabilities in zip(dags, table, strict=True):
+                of_dag[dag][node] = parents, probabilities
+        dags = samples[:]
+        orders = _orders(dags)
+        reach = _sums_over_paths(dags.astype(float), orders) > 0
+        shape = (len(samples), len(self.causes), len(self.targets))
+        effects = np.zeros(shape)
+        for effect, network, order, paths in zip(
+            effects, of_dag, orders, reach, strict=True
+        ):
+            self._add_effects(effect, network, order, paths, rng)
+        return effects
+
+    def _add_effects(self, effect, network, order, reach, rng):
+        """Fill in the effects in one DAG."""
+        parents, tables = zip(*network, strict=True)
+        first_parent = np.cumsum([0, *map(len, parents)])
+        parents = np.concatenate(parents)
+        self.elimination.set_network(
+            first_parent,
+            parents,
+            np.cumsum([0, *(table.size for table in tables)]),
+            np.concatenate([table.ravel() for table in tables]),
+        )
+        for cause in np.unique(self.causes):
+            rows = np.flatnonzero(self.causes == cause)
+            simulated = None
+            for outcome in np.unique(self.targets[reach[cause, self.targets]]):
+                places = np.flatnonzero(self.targets == outcome)
+                p = np.eye(self.n_levels[cause])
+                if outcome != cause:
+                    p = np.empty((self.n_levels[cause], self.n_levels[outcome]))
+                    done = self.elimination.conditional(cause, outcome, p)
+                    if not done and simulated is None:
+                        simulated = self._simulate(
+                            cause, first_parent, parents, tables, order, reach, rng
+                        )
+                    if not done:
+                        self.is_simulated[np.ix_(rows, places)] = True
+                        first = self.first_level[outcome]
+                        p = simulated[:-1, first : first + self.n_levels[outcome]]
+                change = p[self.after[rows]] - p[self.before[rows]]
+                effect[np.ix_(rows, places)] = change[:, self.codes[places]]
+
+    def _simulate(self, cause, first_parent, parents, tables, order, reach, rng):
+        """Probabilities of all levels with each level of a cause, and without any.
+
+        The rows' random numbers are points of a Sobol sequence, shifted at random,
+        which makes probabilities unbiased. All levels share them, so that in a
+        difference most of their error cancels.
+        """
+        n, n_worlds = len(self.n_levels), self.n_levels[cause]
+        below = [np.cumsum(table, axis=1)[:, :-1].ravel() for table in tables]
+        probability = np.empty((n_worlds + 1, self.n_levels.sum()))
         simulate(
-            orders[dag],
-            np.cumsum([0, *map(len, parents)]),
-            np.concatenate(parents),
+            order,
+            first_parent,
+            parents,
             np.cumsum([0, *map(len, below)]),
-            np.concatenate(below),
-            n_levels,
-            first_level,
-            (points + rng.random_sample((n, 1))) % 1.0,
-            set_variable,
-            set_code,
-            reach[dag],
-            codes,
+            np.concatenate([*below, [1.0]]),
+            self.n_levels,
+            self.first_level,
+            (self._points + rng.random_sample((n, 1))) % 1.0,
+            np.full(n_worlds, cause),
+            np.arange(n_worlds),
+            reach.view(np.uint8),
+            np.empty((n, n_worlds + 1, self.n_rows), dtype=np.intc),
             probability,
         )
-        effect[:] = (probability[after] - probability[before])[:, outcome]
-    return effects
+        return probability
+
+    @cached_property
+    def _points(self):
+        points = qmc.Sobol(len(self.n_levels), rng=np.random.default_rng(0))
+        return np.ascontiguousarray(points.random(self.n_rows).T)
+
+
+def _n_simulated(n_samples):
+    """How many rows to simulate: a power of two, as a Sobol sequence has it.
+
+    What is left of their error falls nearly as 1 / rows, the posterior's spread as the
+    root of 1 / n_samples. These many make intervals wider by about a hundredth.
+    """
+    return 1 << int(np.clip(np.ceil(np.log2(64 * np.sqrt(n_samples))), 10, 15))

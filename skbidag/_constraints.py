@@ -4,7 +4,7 @@ Edges come as (n, n) arrays, as frames whose labels say which row and column is 
 variable, or as (parent, child) pairs of names or indices.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -71,6 +71,32 @@ def resolve_constraints(
     np.fill_diagonal(forbidden, True)
     check_required(required, names, max_parents)
     return Constraints(forbidden, required)
+
+
+def without_constants(constraints, data, weights=None):
+    """Forbid the edges of columns with one value, which data say nothing about.
+
+    A score may give them a preference, but that is its prior's. Required edges stay.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        What the user says.
+    data : ndarray of shape (n_samples, n_features)
+        The data; codes stand for categories.
+    weights : ndarray of shape (n_samples,), default=None
+        How often each row counts.
+
+    Returns
+    -------
+    constraints : Constraints
+        With more forbidden edges.
+    """
+    if weights is not None:
+        data = data[weights > 0]
+    constant = data.max(axis=0) == data.min(axis=0)
+    idle = (constant | constant[:, None]) & ~constraints.required
+    return replace(constraints, forbidden=constraints.forbidden | idle)
 
 
 def refuse(edges, names, complaint):

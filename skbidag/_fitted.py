@@ -141,7 +141,8 @@ class RowsMixin:
     def predict(self, X):
         """Expectation of every cell given the row's other cells.
 
-        Averaged over the sampled DAGs. A NaN stands for an unobserved cell, which
+        In the distribution that :meth:`score_samples` is the density of, so that DAGs
+        count by what they say of these cells. A NaN stands for an unobserved cell, which
         is predicted like the others but not conditioned on.
 
         Parameters
@@ -163,8 +164,8 @@ class RowsMixin:
     def predict_probabilities(self, X, columns=None):
         """Probabilities of every category given the row's other cells.
 
-        Averaged over the sampled DAGs, for discrete data. A missing cell (NaN, None)
-        is predicted like the others and summed over.
+        In the distribution that :meth:`score_samples` is the density of, for discrete
+        data. A missing cell (NaN, None) is predicted like the others and summed over.
 
         Parameters
         ----------
@@ -186,14 +187,11 @@ class RowsMixin:
             raise ValueError(f"columns must be a list of columns, got {columns!r}.")
         columns = range(n) if columns is None else columns
         nodes = [resolve_index(column, n, names, "columns") for column in columns]
-        return {
-            node if names is None else str(names[node]): (
-                _predictive.predict_probabilities(
-                    self.score_, self.dag_samples_, X, node
-                )
-            )
-            for node in nodes
-        }
+        labels = nodes if names is None else [str(names[node]) for node in nodes]
+        probabilities = _predictive.predict_probabilities(
+            self.score_, self.dag_samples_, X, nodes
+        )
+        return dict(zip(labels, probabilities, strict=True))
 
     def sample(self, n_samples=1, random_state=None):
         """Draw new rows from the posterior predictive distribution.

@@ -144,6 +144,8 @@ class Progress:
         The search space, and the best DAG known in it.
     entropy : tuple of int
         Seed of the chains.
+    asked : dict of str
+        Fingerprint of the data and parameters that the fit was given.
     schedule : Schedule or None
         The chains' burn-in and thinning; None before they have started.
     n_draws : int
@@ -157,6 +159,7 @@ class Progress:
 
     found: SearchResult
     entropy: tuple
+    asked: dict[str, str]
     schedule: Schedule | None = None
     n_draws: int = 0
     runs: list[ChainRun] | None = None
@@ -417,8 +420,7 @@ class Sampling:
     def _best_dag(self, states, best_draw):
         """The best DAG of the search, the draws, and what the chains saw.
 
-        Of those that are equally good, the one with the fewest edges: an edge from a
-        constant, say, changes no score.
+        Of those that are equally good, the one with the fewest edges.
         """
         known = [self.walk.best_dag(self.tables, state) for state in states]
         if self.progress.found.adjacency is not None:

@@ -218,38 +218,138 @@ def test_tables_are_dirichlet():
     assert_allclose(share[2 * X[:5, 0] + X[:5, 2], X[:5, 1]], np.exp(log_p))
 
 
+def effects_of(model, seed):
+    """Effects in each DAG, all of one draw of parameters, and the draw itself."""
+    score, samples = model.score_, model.dag_samples_
+    families, rng = list(_causal._members(samples)), np.random.RandomState(seed)
+    counts = _causal._Counts(score)
+    tables = [counts.draw(v, parents, len(dags), rng) for v, parents, dags in families]
+    settings = [(i, 0, k) for i, r in enumerate(score.n_levels_) for k in range(1, r)]
+    columns = [(i, k) for i, _, k in settings]
+    networks = _causal._Networks(score, settings, columns)
+    return networks.effects(samples, families, tables, rng), families, tables
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_summing_out_is_summing_over_all_states(seed):
+    """Draw by draw, in DAGs of every density."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([codes(rng), rng.integers(3, size=60)])
+    X[:20, 4] = X[:20, 0] + 1
+    dags = [random_dag(rng, 5, density) for density in (0.2, 0.5, 0.8, 1.0)]
+    model = Given(BDe(), X, dags)
+    got, families, tables = effects_of(model, seed)
+    score = model.score_
+    for number, (A, effects) in enumerate(zip(dags, got, strict=True)):
+        own = {
+            v: table[list(of).index(number)]
+            for (v, _, of), table in zip(families, tables, strict=True)
+            if number in of
+        }
+        settings = [(i, k) for i, r in enumerate(score.n_levels_) for k in range(1, r)]
+        under = {
+            (i, k): probabilities_under(score, A, own, i, k)
+            for i, r in enumerate(score.n_levels_)
+            for k in range(r)
+        }
+        expected = [
+            [under[i, k][outcome] - under[i, 0][outcome] for outcome in settings]
+            for i, k in settings
+        ]
+        assert_allclose(effects, expected, atol=1e-14)
+        reach = np.eye(5, dtype=bool)
+        for _ in range(5):
+            reach |= reach @ A
+        causes = [i for i, _ in settings]
+        assert not effects[~reach[causes][:, causes]].any()
+
+
 def test_simulation_agrees_with_summing(monkeypatch):
     """Draw by draw: the same tables give nearly the same effects."""
     rng = np.random.default_rng(5)
-    X = codes(rng)
-    model = Given(BDe(), X, [random_dag(rng, 4, 0.5) for _ in range(200)])
-    score, samples = model.score_, model.dag_samples_
-    families = list(_causal._members(samples))
-    counts = _causal._Counts(score)
-    tables = [
-        counts.draw(node, parents, len(dags), np.random.RandomState(0))
-        for node, parents, dags in families
-    ]
-    settings = [(0, 0, 1), (1, 2, 1), (1, 0, 2), (2, 1, 0), (3, 0, 1)]
-    columns = [(j, k) for j in range(4) for k in range(1, LEVELS[j])]
-    arguments = (score, samples, families, tables, settings, columns)
-    exact = _causal._summed_effects(*arguments, None)
-    simulated = _causal._simulated_effects(*arguments, np.random.RandomState(0))
+    model = Given(BDe(), codes(rng), [random_dag(rng, 4, 0.5) for _ in range(200)])
+    exact, *_ = effects_of(model, 0)
+    monkeypatch.setattr(_causal, "MAX_ENTRIES", 1)
+    simulated, *_ = effects_of(model, 0)
     error = simulated - exact
     assert_array_equal(simulated == 0, exact == 0)
-    assert np.abs(error).max() < 0.08
-    assert error.std() < 0.01
+    # a parent's effect on its child needs no simulation, where no other is between
+    assert (error != 0).any()
+    # 1024 points; plain Monte Carlo would have up to 0.5 / 1024 ** 0.5 = 0.016
+    assert np.abs(error).max() < 0.02
+    assert error.std() < 0.002
     # unbiased: four standard errors of the mean over 200 DAGs
-    assert_allclose(error.mean(axis=0), 0.0, atol=4 * error.std() / 200**0.5 + 1e-3)
-    monkeypatch.setattr(_causal, "MAX_STATES", 1)
+    assert_allclose(error.mean(axis=0), 0.0, atol=4 * error.std() / 200**0.5)
     effects = causal_effects(model, draws_per_dag=3, random_state=0)
     monkeypatch.undo()
     summed = causal_effects(model, draws_per_dag=3, random_state=0)
     assert effects.draws.shape == summed.draws.shape == (600, 5, 5)
-    assert_allclose(effects.mean, effects.draws.mean(axis=0))
-    assert_allclose(effects.mean, summed.mean, atol=0.05)
+    # of 600 draws, whose spread is less than 0.3
+    assert_allclose(effects.mean, summed.mean, atol=4 * 0.3 / 600**0.5)
     on_itself = effects.draws[:, range(5), range(5)]
     assert_array_equal(on_itself, np.ones_like(on_itself))
+
+
+def diamonds(n_rows, seed=0):
+    """Rows and the DAG of 14 binary variables: four diamonds, each fed by the last."""
+    rng = np.random.default_rng(seed)
+    A = np.zeros((14, 14), dtype=bool)
+    for top in range(0, 12, 3):
+        A[top, [top + 1, top + 2]] = True
+        A[[top + 1, top + 2], top + 3] = True
+    A[12, 13] = True
+    X = np.zeros((n_rows, 14), dtype=int)
+    for j in range(14):
+        log_odds = 2.5 * (2 * X[:, A[:, j]] - 1).sum(axis=1)
+        X[:, j] = rng.random(n_rows) < 1 / (1 + np.exp(-log_odds))
+    return X, A
+
+
+@pytest.mark.parametrize("n_rows", [100, 10_000])
+@pytest.mark.parametrize("way", ["summed", "simulated"])
+def test_width_of_intervals_is_the_posteriors(n_rows, way, monkeypatch):
+    """More joint states than could be listed for each of 2000 draws: 16,384."""
+    X, A = diamonds(n_rows)
+    n_dags = 1500
+    model = Given(BDe(), X, [A] * n_dags)
+    # P(4 | 1) and so on, one diamond after the other: a product of 2 x 2 matrices
+    counts = _causal._Counts(model.score_)
+    rng = np.random.RandomState(1)
+    total = np.tile(np.eye(2), (n_dags, 1, 1))
+    for top in range(0, 12, 3):
+        left = counts.draw(top + 1, [top], n_dags, rng)
+        right = counts.draw(top + 2, [top], n_dags, rng)
+        end = counts.draw(top + 3, [top + 1, top + 2], n_dags, rng)
+        end = end.reshape(n_dags, 2, 2, 2)
+        total = total @ np.einsum("dta,dtb,dabe->dte", left, right, end)
+    expected = total[:, 1, 1] - total[:, 0, 1]
+    if way == "simulated":
+        monkeypatch.setattr(_causal, "MAX_ENTRIES", 1)
+    effects = causal_effects(model, 0, 12, random_state=0)
+    lower, upper = effects.interval(0.9)
+    exact = np.quantile(expected, [0.05, 0.95])
+    # A quantile of 1500 draws has a standard error of 0.054 standard deviations, a
+    # difference of two such widths, which are 3.3, about 0.09: three of these.
+    ratio = (upper - lower).item() / (exact[1] - exact[0])
+    assert abs(ratio - 1) < 3 * 0.09 / 3.3
+    distance = abs(effects.mean.item() - expected.mean())
+    assert distance < 4 * 2**0.5 * expected.std() / n_dags**0.5
+
+
+def test_a_network_too_large_to_list():
+    """60 variables in a row, each the last one but for noise: a product of matrices."""
+    rng = np.random.default_rng(0)
+    X = np.empty((300, 60), dtype=int)
+    X[:, 0] = rng.integers(2, size=300)
+    for j in range(1, 60):
+        X[:, j] = np.where(rng.random(300) < 0.05, 1 - X[:, j - 1], X[:, j - 1])
+    chain = graph(60, *[(j, j + 1) for j in range(59)])
+    model = Given(BDe(), X, [chain])
+    effects = causal_effects(model, 0, 59)
+    total = np.eye(2)
+    for j in range(1, 60):
+        total = total @ _causal._Counts(model.score_).mean(j, [j - 1])[0]
+    assert_allclose(effects.mean, total[1, 1] - total[0, 1], atol=1e-14)
 
 
 def test_what_is_compared_can_be_chosen():

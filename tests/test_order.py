@@ -1244,9 +1244,6 @@ def test_warm_start_goes_on_bit_for_bit(data, estimator, search_space, tmp_path)
 
 def test_warm_start_refuses_what_does_not_go_on(data):
     model = quick(warm_start=True).fit(data)
-    with pytest.raises(ValueError, match="same variables"):
-        model.fit(data[:, 1:])
-    model = quick(warm_start=True).fit(data)
     with pytest.raises(ValueError, match="n_draws=3 must be at least"):
         model.set_params(n_draws=3).fit(data)
     with pytest.raises(ValueError, match="n_chains=5 must stay"):
@@ -1255,12 +1252,9 @@ def test_warm_start_refuses_what_does_not_go_on(data):
 
 @pytest.mark.parametrize("Sampler", [OrderMCMCStructure, PartitionMCMCStructure])
 def test_of_equally_good_dags_the_sparsest_is_best(Sampler):
-    # An edge to or from a constant changes no score, so half of the draws have it.
-    rng = np.random.default_rng(0)
-    X = discrete_data(rng, 5)
-    X[:, [1, 3]] = 0
-    model = Sampler(BDe(), n_chains=2, n_draws=50, n_iter=2000, random_state=0).fit(X)
-    assert model.adjacency_probabilities_[1, 3] > 0.1
-    assert not model.adjacency_[[1, 3]].any()
-    assert not model.adjacency_[:, [1, 3]].any()
+    # Where no edge changes the score, half of the draws have it.
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    model = quick(Sampler, score=helpers.MadeUpScore(spread=0.0)).fit(X)
+    assert (model.adjacency_probabilities_ > 0).sum() == 12
+    assert not model.adjacency_.any()
     assert_allclose(model.log_score_, model.log_score_trace_.max(), rtol=1e-10)

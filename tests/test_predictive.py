@@ -10,16 +10,21 @@ from sklearn.utils import check_random_state
 
 from helpers import DATA, random_dag
 from skbidag import OrderMCMCStructure
-from skbidag._core._predictive import log_mean_over_dags, mean_level_probabilities
+from skbidag._core._predictive import (
+    add_terms,
+    group_log_sums,
+    level_log_sums,
+    log_mean_over_dags,
+)
 from skbidag._posterior import DAGSamples
 from skbidag._predictive import (
     _categorical,
     _families,
     log_density,
     predict,
-    predict_probabilities,
     sample,
 )
+from skbidag._predictive import predict_probabilities as predict_several
 from skbidag.scores import (
     BaseScore,
     BDe,
@@ -40,6 +45,12 @@ def some_dags(rng):
     """Random DAGs, the first three of them twice."""
     dags = [random_dag(rng, 5, density=0.8) for _ in range(7)]
     return dags + dags[:3]
+
+
+def predict_probabilities(score, samples, X, node):
+    """Those of one variable."""
+    (probabilities,) = predict_several(score, samples, X, [node])
+    return probabilities
 
 
 def parents_of(dag, node):
@@ -132,45 +143,89 @@ def test_log_mean_over_dags():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-300])
-def test_mean_level_probabilities(scale):
+def test_level_log_sums(scale):
     """With small factors the products vanish, and logarithms take over."""
     rng = np.random.default_rng(1)
     factors = rng.random((6, 3 * 4, 32)) * scale
+    factors[:, 0] *= 1e-200 if scale == 1.0 else 1.0
     chosen = [[0], [1, 2], [0, 3, 5], [2, 4]]
     first = np.cumsum([0, *map(len, chosen)], dtype=np.int32)
-    shares, way = rng.random((2, 4)), np.array([0, 1] * 10)
-    out = np.zeros((20, 3))
     families = np.concatenate(chosen).astype(np.int32)
-    mean_level_probabilities(factors, 3, first, families, shares, way, out)
-    naive = np.zeros((20, 3))
-    for d, own in enumerate(chosen):
-        logs = np.log(factors[own]).sum(axis=0)[:, :20].reshape(3, 4, 20)
-        of_level = np.exp(logsumexp(logs, axis=1) - logsumexp(logs, axis=(0, 1)))
-        naive += (shares[way, d] * of_level).T
-    np.testing.assert_allclose(out, naive, rtol=1e-10)
+    out = np.empty((4, 3, 32))
+    level_log_sums(factors, first, families, out)
+    for got, own in zip(out, chosen, strict=True):
+        logs = np.log(factors[own]).sum(axis=0).reshape(3, 4, 32)
+        np.testing.assert_allclose(got, logsumexp(logs, axis=1), rtol=1e-12)
+
+
+def test_sums_over_groups_of_dags():
+    rng = np.random.default_rng(2)
+    terms = rng.normal(scale=400, size=(9, 32))
+    of_dag = rng.integers(-1, 9, size=(20, 4)).astype(np.int32)
+    weights = rng.normal(size=(20, 32))
+    expected = weights + np.where(
+        of_dag[:, :, None] < 0, 0.0, terms[np.maximum(of_dag, 0)]
+    ).sum(axis=1)
+    add_terms(terms, of_dag, weights)
+    np.testing.assert_allclose(weights, expected, rtol=1e-12)
+    dags, group = np.array([3, 5, 7, 8, 19]), np.array([1, 0, 1, 2, 0])
+    out = np.empty((3, 32))
+    group_log_sums(weights, dags, group, out)
+    for number, got in enumerate(out):
+        naive = logsumexp(weights[dags[group == number]], axis=0)
+        np.testing.assert_allclose(got, naive, rtol=1e-12)
 
 
 # Prediction, continuous
 
 
-def naive_expectation(score, dags, X):
-    """Condition each DAG's joint normal distribution, cell by cell."""
+def on_a_wide_grid(score, samples, row, nodes, n_points=4001, reach=16.0):
+    """Expectation of nodes of a row under exp(log_density), by brute force.
+
+    A grid of standard deviations times sinh, about the mean: the trapezoidal rule with
+    very many points.
+    """
+    T, mean = score.scatter_, score.posterior_mean_
+    t = np.linspace(-reach, reach, n_points)
+    values, stretch = np.sinh(t), np.cosh(t)
+    grids = np.meshgrid(*[values] * len(nodes), indexing="ij")
+    rows = np.tile(row, (n_points ** len(nodes), 1))
+    log_weight = 0.0
+    for node, grid in zip(nodes, grids, strict=True):
+        width = np.sqrt(T[node, node] / score.n_effective_)
+        rows[:, node] = mean[node] + width * grid.ravel()
+        log_weight = log_weight + np.log(np.cosh(np.arcsinh(grid.ravel())))
+    log_f = log_density(score, samples, rows) + log_weight
+    f = np.exp(log_f - log_f.max())
+    assert stretch[0] > 1e6
+    return [f @ rows[:, node] / f.sum() for node in nodes]
+
+
+def naive_normal_expectation(score, dags, X):
+    """A mixture of the DAGs' joint normal distributions, conditioned cell by cell."""
     n, mean = X.shape[1], score.posterior_mean_
-    total = np.zeros_like(X)
+    covariances = []
     for dag in dags:
         B, variances = np.zeros((n, n)), np.empty(n)
         for node in range(n):
             parents = parents_of(dag, node)
             B[parents, node], variances[node] = score.regression(node, parents)
         effects = np.linalg.inv(np.eye(n) - B)
-        covariance = effects.T @ np.diag(variances) @ effects
-        for row, v in product(range(len(X)), range(n)):
-            seen = np.flatnonzero(~np.isnan(X[row]) & (np.arange(n) != v))
+        covariances.append(effects.T @ np.diag(variances) @ effects)
+    result = np.empty_like(X)
+    for row, v in product(range(len(X)), range(n)):
+        seen = np.flatnonzero(~np.isnan(X[row]) & (np.arange(n) != v))
+        z = X[row, seen] - mean[seen]
+        expected, log_weights = [], []
+        for covariance in covariances:
             block = covariance[np.ix_(seen, seen)]
-            total[row, v] += mean[v] + covariance[v, seen] @ np.linalg.solve(
-                block, X[row, seen] - mean[seen]
+            expected.append(covariance[v, seen] @ np.linalg.solve(block, z))
+            log_weights.append(
+                -0.5 * (z @ np.linalg.solve(block, z) + np.linalg.slogdet(block)[1])
             )
-    return total / len(dags)
+        weights = np.exp(log_weights - logsumexp(log_weights))
+        result[row, v] = mean[v] + weights @ expected
+    return result
 
 
 def test_regression_is_that_of_the_plug_in_density(gaussian):
@@ -188,10 +243,85 @@ def test_regression_is_that_of_the_plug_in_density(gaussian):
     )
 
 
-@pytest.mark.parametrize("slice_bytes", [1 << 28, 400])
-def test_expectation_by_conditioning(gaussian, monkeypatch, slice_bytes):
-    monkeypatch.setattr(_families, "SLICE_BYTES", slice_bytes)
+def gaussian_case(n_rows, seed, n=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n)) @ rng.normal(size=(n, n)) + 3
+    dags = [random_dag(rng, n, density=0.7) for _ in range(6)]
+    return BGe().fit(X), packed(dags + dags[:2]), X
+
+
+@pytest.mark.parametrize("n_rows", [2, 4, 20, 500])
+def test_expectation_is_that_of_the_density(n_rows):
+    """Of what score_samples says, to a millionth of a standard deviation."""
+    score, samples, X = gaussian_case(n_rows, n_rows)
+    spread = X.std(axis=0)
+    new = X[:3].copy()
+    new[-1] += 3 * spread  # far from the others
+    got = predict(score, samples, new)
+    for row, v in product(range(len(new)), range(4)):
+        (expected,) = on_a_wide_grid(score, samples, new[row], [v], n_points=40_001)
+        assert abs(got[row, v] - expected) < 1e-6 * spread[v]
+
+
+def test_outliers_are_integrated_as_well():
+    """Families contradict each other by many standard deviations."""
+    for n_rows, away in (5, 30.0), (50, 30.0), (50, 300.0), (5000, 30.0):
+        score, samples, X = gaussian_case(n_rows, 7)
+        spread = X.std(axis=0)
+        new = X[:1].copy()
+        new[0, 1] += away * spread[1]
+        got = predict(score, samples, new)
+        for v in (0, 2, 3):
+            (expected,) = on_a_wide_grid(score, samples, new[0], [v], n_points=200_001)
+            assert abs(got[0, v] - expected) < 1e-5 * spread[v]
+
+
+def test_one_unobserved_cell_is_integrated(gaussian):
     score, dags, X = gaussian
+    holed = X[:6].copy()
+    holed[range(6), [0, 1, 2, 3, 4, 0]] = np.nan
+    got = predict(score, packed(dags), holed)[range(6), [0, 1, 2, 3, 4, 0]]
+    known = predict(score, packed(dags), X[:6])[range(6), [0, 1, 2, 3, 4, 0]]
+    np.testing.assert_allclose(got, known, rtol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_rows", "tolerance"), [(20, 0.02), (200, 0.005)])
+def test_several_unobserved_cells_nearly(n_rows, tolerance):
+    """The normal approximation against a grid, in standard deviations."""
+    score, samples, X = gaussian_case(n_rows, 3)
+    spread, errors = X.std(axis=0), []
+    for known, (a, b) in zip(X, [(0, 1), (1, 3), (0, 2), (2, 3)], strict=False):
+        row = known.copy()
+        row[a] = np.nan  # and b is predicted, without a look at it
+        (got,) = predict(score, samples, row[None])
+        expected = on_a_wide_grid(score, samples, known, [a, b], 301)
+        errors.append(abs(got[b] - expected[1]) / spread[b])
+        row[b] = np.nan
+        (got,) = predict(score, samples, row[None])
+        errors.extend(np.abs(got[[a, b]] - expected) / spread[[a, b]])
+    assert max(errors) < tolerance
+
+
+class Plugged(BaseScore, LinearPredictiveScore):
+    """BGe's regressions with normal densities."""
+
+    def _fit(self, X, sample_weight):
+        self.bge = BGe().fit(X)
+        self.posterior_mean_ = self.bge.posterior_mean_
+
+    def log_marginal_likelihood(self, node, parents):
+        return self.bge.log_marginal_likelihood(node, parents)
+
+    def regression(self, node, parents):
+        return self.bge.regression(node, parents)
+
+
+@pytest.mark.parametrize("slice_bytes", [1 << 28, 400])
+def test_expectation_of_a_mixture_of_normals(gaussian, monkeypatch, slice_bytes):
+    monkeypatch.setattr(_families, "SLICE_BYTES", slice_bytes)
+    _, dags, X = gaussian
+    score = Plugged().fit(X)
     X = X.copy()
     X[np.random.default_rng(2).random(X.shape) < 0.3] = np.nan
     X[0] = np.nan  # nothing observed
@@ -200,18 +330,49 @@ def test_expectation_by_conditioning(gaussian, monkeypatch, slice_bytes):
     X[10:20, [0, 1, 2, 4]] = 1.5 + np.arange(40).reshape(10, 4) % 7
     X[30:40] = np.arange(50).reshape(10, 5) % 9  # complete rows
     got = predict(score, packed(dags), X)
-    np.testing.assert_allclose(got, naive_expectation(score, dags, X), atol=1e-10)
+    np.testing.assert_allclose(got, naive_normal_expectation(score, dags, X), atol=1e-8)
     np.testing.assert_allclose(got[0], score.posterior_mean_)
+
+
+def test_with_all_edges_unobserved_cells_are_exact():
+    """There the joint density is Student t, whose conditionals are known."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(12, 4)) @ rng.normal(size=(4, 4))
+    score, n = BGe().fit(X), 4
+    order = [2, 0, 3, 1]
+    full = np.zeros((4, 4), dtype=bool)
+    full[np.ix_(order, order)] = np.triu(np.ones((4, 4), dtype=bool), 1)
+    # another DAG of the same class, and one whose cells 0 and 1 are independent of all
+    apart = full.copy()
+    apart[[0, 1]] = apart[:, [0, 1]] = False
+    new = np.array([[0.5, np.nan, np.nan, 1.0], [np.nan, 1.0, np.nan, np.nan]])
+    got = predict(score, packed([full, full.T]), new)
+    T, mean = score.scatter_, score.posterior_mean_
+    for row, v in product(range(2), range(n)):
+        seen = np.flatnonzero(np.isfinite(new[row]) & (np.arange(n) != v))
+        z = new[row, seen] - mean[seen]
+        slope = np.linalg.solve(T[np.ix_(seen, seen)], T[seen, v])
+        assert abs(got[row, v] - mean[v] - slope @ z) < 1e-10
+
+
+def test_expectation_does_not_depend_on_slices(gaussian, monkeypatch):
+    score, dags, X = gaussian
+    X = np.where(np.random.default_rng(3).random(X.shape) < 0.1, np.nan, X)
+    whole = predict(score, packed(dags), X)
+    monkeypatch.setattr(_families, "SLICE_BYTES", 2000)
+    np.testing.assert_allclose(predict(score, packed(dags), X), whole, rtol=1e-8)
 
 
 def test_prediction_does_not_look_at_the_cell_itself(gaussian):
     score, dags, X = gaussian
-    changed = X.copy()
-    changed[:, 2] += 10
-    np.testing.assert_allclose(
-        predict(score, packed(dags), X)[:, 2],
-        predict(score, packed(dags), changed)[:, 2],
-    )
+    for away in (10, 1000):
+        changed = X.copy()
+        changed[:, 2] += away
+        np.testing.assert_allclose(
+            predict(score, packed(dags), X)[:, 2],
+            predict(score, packed(dags), changed)[:, 2],
+            rtol=1e-9,
+        )
 
 
 # Prediction, categorical
@@ -227,9 +388,37 @@ def naive_probabilities(score, dags, X, v):
         complete[:, free] = values
         for dag in dags:
             p = np.exp(log_joint(score, dag, complete))
-            of_level = np.bincount(complete[:, v], weights=p)
-            result[row] += of_level / of_level.sum() / len(dags)
-    return result
+            result[row] += np.bincount(complete[:, v], weights=p)
+    return result / result.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("node", range(5))
+def test_probabilities_are_those_of_the_density(categorical, node):
+    """The share of each level in what score_samples says."""
+    score, dags, X = categorical
+    got = predict_probabilities(score, packed(dags), X, node)
+    log_p = []
+    for level in range(LEVELS[node]):
+        changed = X.copy()
+        changed[:, node] = level
+        log_p.append(log_density(score, packed(dags), changed))
+    expected = np.exp(log_p - logsumexp(log_p, axis=0)).T
+    np.testing.assert_allclose(got, expected, atol=1e-10)
+
+
+def test_few_rows_make_dags_count_differently():
+    """With four rows a row says much about the DAG."""
+    rng = np.random.default_rng(8)
+    X = np.repeat([[0, 0, 1], [1, 1, 0]], 2, axis=0)
+    score, samples = BDe().fit(X), packed([random_dag(rng, 3, 0.7) for _ in range(9)])
+    new = np.array(list(product(*[range(2)] * 3)))
+    joint = np.exp(log_density(score, samples, new)).reshape(2, 2, 2)
+    for node in range(3):
+        p = predict_probabilities(score, samples, new, node)
+        expected = joint / joint.sum(axis=node, keepdims=True)
+        given = np.moveaxis(expected, node, -1)
+        others = np.delete(new, node, axis=1)
+        np.testing.assert_allclose(p, given[tuple(others.T)], atol=1e-12)
 
 
 @pytest.fixture(scope="module")
@@ -460,11 +649,9 @@ def test_own_linear_score_does_it_all(gaussian, bases):
     own = type("LeastSquares", tuple(parts[k] for k in bases), members)
     frame = pd.DataFrame(X, columns=list("abcde"))
     model = learned(own(), frame)
-    # with BGe's regressions it would predict as BGe does
     score, samples = model.score_, packed(dags[:1])
-    bge = BGe(alpha_mu=1e-9).fit(X)
     np.testing.assert_allclose(
-        predict(score, samples, X), predict(bge, samples, X), rtol=1e-3
+        predict(score, samples, X), naive_normal_expectation(score, dags[:1], X)
     )
     density = log_joint(score, dags[0], X)
     np.testing.assert_allclose(log_density(score, samples, X), density)

@@ -518,3 +518,129 @@ def test_wrong_data(X, structure):
 def test_parameter_ranges(estimator):
     """Every parameter has constraints, and breaking any is scikit-learn's error."""
     check_param_validation(type(estimator).__name__, estimator)
+
+
+# Columns that say nothing
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("kind", ["continuous", "categorical"])
+@pytest.mark.parametrize("search_space", ["pc", "full"])
+def test_constants_have_no_edges(structure, kind, search_space):
+    X = gaussian() if kind == "continuous" else (gaussian() > 0).astype(int)
+    X = np.column_stack([X, np.full((len(X), 2), 3)])
+    model = quick(structure, search_space=search_space).fit(X)
+    present = model.adjacency_probabilities_ > 0
+    assert present[:4, :4].any()
+    assert not present[4:].any()
+    assert not present[:, 4:].any()
+    assert not model.adjacency_[4:].any()
+    assert not model.search_space_[:, 4:].any()
+    # other values that do not count are none
+    X = np.vstack([X, X[:1] + 1])
+    weights = np.append(np.ones(len(X) - 1), 0.0)
+    model = quick(structure, search_space=search_space).fit(X, sample_weight=weights)
+    assert not (model.adjacency_probabilities_[:, 4:] > 0).any()
+    # what the user knows, stays
+    model = quick(structure, search_space=search_space, required_edges=[(4, 0)]).fit(X)
+    assert model.adjacency_probabilities_[4, 0] == 1
+
+
+def test_a_constant_is_in_no_markov_blanket():
+    X = np.column_stack([gaussian(), np.ones((120, 2))])
+    selector = MarkovBlanketSelector(quick(search_space="full"), target=5)
+    with pytest.warns(UserWarning, match="No features were selected"):
+        assert selector.fit_transform(X).shape[1] == 0
+
+
+# Going on with what was asked for before
+
+
+WARM = {"n_draws": 20, "n_iter": 300, "n_chains": 2, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("structure", "other"),
+    [
+        (OrderMCMCStructure, {"score": BGe(alpha_mu=0.5)}),
+        (OrderMCMCStructure, {"score": "bic"}),
+        (OrderMCMCStructure, {"search_space": "full"}),
+        (OrderMCMCStructure, {"forbidden_edges": [(0, 1)]}),
+        (OrderMCMCStructure, {"required_edges": [(0, 1)]}),
+        (OrderMCMCStructure, {"tiers": [[0], [1, 2, 3]]}),
+        (OrderMCMCStructure, {"edge_prior": np.full((4, 4), 0.5)}),
+        (OrderMCMCStructure, {"max_parents": 2}),
+        (OrderMCMCStructure, {"extra_parent": False}),
+        (OrderMCMCStructure, {"n_iter": 600}),
+        (OrderMCMCStructure, {"burn_in": 0.5}),
+        (PartitionMCMCStructure, {"move_probabilities": [1, 1, 1, 1, 1]}),
+        (IterativeSearchStructure, {"soft_limit": 2}),
+        (IterativeSearchStructure, {"alpha": 0.2}),
+    ],
+)
+def test_warm_start_refuses_other_parameters(X, structure, other):
+    (name,) = other
+    model = structure(search_space="pc", warm_start=True).set_params(**WARM).fit(X)
+    trace, kept = model.log_score_trace_, model.get_params()[name]
+    with pytest.raises(ValueError, match=f"{name} changed.*warm_start=False"):
+        model.set_params(**other, n_draws=40).fit(X)
+    # as it was: the old question goes on
+    assert model.log_score_trace_ is trace
+    assert model.set_params(**{name: kept}).fit(X).log_score_trace_.shape == (2, 40)
+    assert_array_equal(model.log_score_trace_[:, :20], trace)
+    # and a fit that does not go on may ask anything
+    model.set_params(**other, warm_start=False).fit(X)
+
+
+def test_warm_start_refuses_other_data(X):
+    model = OrderMCMCStructure(warm_start=True, **WARM).fit(X)
+    weights = np.arange(len(X)) % 2 + 1.0
+    for rows, sample_weight in [
+        (X + 1e-9, None),
+        (X[:-1], None),
+        (X[:, ::-1], None),
+        (X[:, 1:], None),
+        (pd.DataFrame(X, columns=NAMES), None),
+        (X, weights),
+    ]:
+        with pytest.raises(ValueError, match="X or sample_weight changed"):
+            model.fit(rows, sample_weight=sample_weight)
+        assert model.n_features_in_ == 4
+        assert not hasattr(model, "feature_names_in_")
+    model.set_params(n_draws=30, n_jobs=2, verbose=0, max_time=1e9).fit(X.tolist())
+    assert model.log_score_trace_.shape == (2, 30)
+
+
+def test_warm_start_tells_categories_apart():
+    rows = labels()
+    model = quick(warm_start=True).fit(rows)
+    with pytest.raises(ValueError, match="X or sample_weight changed"):
+        model.fit(np.where(rows == "low", "small", rows))
+    with pytest.raises(ValueError, match="score changed"):
+        model.set_params(score=BDe(2.0)).fit(rows)
+
+
+def test_warm_start_with_estimators_and_scores_by_name(X):
+    search = IterativeSearchStructure(n_draws=0, random_state=np.random.RandomState(0))
+    model = OrderMCMCStructure("bge", search_space=search, warm_start=True, **WARM)
+    copy = joblib.hash(model.fit(X).log_score_trace_)
+    # the same question in other words: names of scores, other seeds, equal objects
+    model.set_params(score=BGe(), search_space=clone(search), random_state=7)
+    assert joblib.hash(model.fit(X).log_score_trace_) == copy
+    with pytest.raises(ValueError, match="search_space changed"):
+        model.set_params(search_space=clone(search).set_params(soft_limit=1)).fit(X)
+    with pytest.raises(ValueError, match="search_space changed"):
+        model.set_params(search_space=search.fit(X)).fit(X)
+    with pytest.raises(ValueError, match="search_space changed"):
+        model.set_params(search_space=no_edges).fit(X)
+
+
+def no_edges(X):
+    return np.zeros((4, 4), dtype=bool)
+
+
+def test_a_search_alone_leaves_no_chains_to_go_on_with(X):
+    model = IterativeSearchStructure(warm_start=True).set_params(**WARM).fit(X)
+    model.set_params(n_draws=0, warm_start=False).fit(X)
+    model.set_params(n_draws=10, warm_start=True).fit(X)
+    assert model.log_score_trace_.shape == (2, 10)

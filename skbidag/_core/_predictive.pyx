@@ -11,9 +11,8 @@ The inner loops are C for the reasons that ``_vector.pxd`` gives.
 """
 
 import numpy as np
-from libc.math cimport exp, lgamma, log, sqrt
+from libc.math cimport exp, log
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, malloc
 
 from skbidag._core._vector cimport skb_log
 
@@ -50,34 +49,35 @@ cdef extern from *:
         }
     }
 
-    /* Log Student t density of one family for 16 rows of z, n by 16. `factor` is the
-       Cholesky factor of the parents' scatter by rows, with inverted diagonal; y
-       gets the parents' values whitened by it. */
-    SKB_CLONES void skb_student_t(
-        const double *z, const int32_t *parents, Py_ssize_t p, Py_ssize_t node,
-        const double *factor, const double *explained, double precision,
-        double offset, double constant, double half_df, double *y, double *out)
+    /* log of the sum over some DAGs of exp(weight), for 16 rows, of which peak has the
+       largest. */
+    SKB_CLONES void skb_add_weights(
+        const double *weights, const double *peak, double *total)
     {
         for (int k = 0; k < 4; k++) {
-            skb_vec distance = SKB_ALL(offset);
-            skb_vec residual = SKB_LOAD(z + SKB_TILE * node + 4 * k);
-            const double *row = factor;
-            for (Py_ssize_t i = 0; i < p; i++) {
-                skb_vec value = SKB_LOAD(z + SKB_TILE * parents[i] + 4 * k);
-                for (Py_ssize_t j = 0; j < i; j++)
-                    value -= SKB_ALL(row[j]) * SKB_LOAD(y + 4 * j);
-                value *= SKB_ALL(row[i]);
-                SKB_STORE(y + 4 * i, value);
-                distance += value * value;
-                residual -= SKB_ALL(explained[i]) * value;
-                row += i + 1;
-            }
-            skb_vec with_child = distance + residual * residual * SKB_ALL(precision);
-            skb_log_to(&distance, &distance);
-            skb_log_to(&with_child, &with_child);
-            SKB_STORE(out + 4 * k, SKB_ALL(constant) + SKB_ALL(half_df) * distance
-                      - SKB_ALL(half_df + 0.5) * with_child);
+            skb_vec more = SKB_LOAD(weights + 4 * k) - SKB_LOAD(peak + 4 * k);
+            skb_exp_to(&more, &more);
+            SKB_STORE(total + 4 * k, SKB_LOAD(total + 4 * k) + more);
         }
+    }
+
+    /* Sum of a DAG's terms, for 16 rows. */
+    SKB_CLONES void skb_add_terms(
+        const double *terms, Py_ssize_t stride, const int32_t *families, Py_ssize_t n,
+        double *out)
+    {
+        skb_vec sum[4];
+        for (int k = 0; k < 4; k++)
+            sum[k] = SKB_LOAD(out + 4 * k);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            if (families[i] < 0)
+                continue;
+            const double *term = terms + families[i] * stride;
+            for (int k = 0; k < 4; k++)
+                sum[k] += SKB_LOAD(term + 4 * k);
+        }
+        for (int k = 0; k < 4; k++)
+            SKB_STORE(out + 4 * k, sum[k]);
     }
 
     /* Joint values in turn: the product of a DAG's factors for 16 rows, added to the
@@ -114,9 +114,9 @@ cdef extern from *:
         const double *, Py_ssize_t, const int32_t *, Py_ssize_t, Py_ssize_t,
         const double *, double *, double *,
     ) noexcept nogil
-    void skb_student_t(
-        const double *, const int32_t *, Py_ssize_t, Py_ssize_t, const double *,
-        const double *, double, double, double, double, double *, double *,
+    void skb_add_weights(const double *, const double *, double *) noexcept nogil
+    void skb_add_terms(
+        const double *, Py_ssize_t, const int32_t *, Py_ssize_t, double *,
     ) noexcept nogil
     void skb_level_sums(
         const double *, Py_ssize_t, Py_ssize_t, const int32_t *, Py_ssize_t,
@@ -172,228 +172,143 @@ cdef void finish_tile(
         out[r] = peak[r] + (skb_log(total[r]) if total[r] > 0.0 else log(0.0))
 
 
-def log_mean_student_t(
-    const double[:, ::1] z,
-    const double[:, ::1] scatter,
-    const double[::1] floor,
-    double offset,
-    double df,
-    const int32_t[::1] nodes,
-    const int32_t[::1] first,
-    const int32_t[::1] parents,
+def add_terms(
+    const double[:, ::1] terms,
     const int32_t[:, ::1] of_dag,
-    const double[::1] log_shares,
-    double[::1] out,
+    double[:, ::1] out,
 ):
-    """Log of the weighted mean over DAGs of their Student t densities.
-
-    A child with p parents P has df + p degrees of freedom. With T the scatter matrix
-    and D(Q) = z_Q' T_QQ^-1 z_Q, its density in a row of deviations z from the mean is
-
-        c (offset + D(P))^((df + p) / 2) (offset + D(P + child))^(-(df + p + 1) / 2)
+    """Add up the terms of each DAG's families.
 
     Parameters
     ----------
-    z : ndarray of shape (n_tiles * n, 16)
-        Deviations from the mean, 16 rows at a time, by variables.
-    scatter : ndarray of shape (n, n)
-        The posterior scatter matrix T.
-    floor : ndarray of shape (n,)
-        The least variances.
-    offset : float
-        See above.
-    df : float
-        Degrees of freedom without parents.
-    nodes : ndarray of int32, shape (n_families,)
-        The children.
-    first : ndarray of int32, shape (n_families + 1,)
-        Where their parents begin in `parents`.
-    parents : ndarray of int32
-        The parents of all families.
-    of_dag, log_shares
-        As in :func:`log_mean_over_dags`.
-    out : ndarray of shape (n_tiles * 16,)
+    terms : ndarray of shape (n_families, n_padded)
+        Row by row, padded to a multiple of 16.
+    of_dag : ndarray of int32, shape (n_dags, n)
+        The families of each DAG; -1 for one that does not count.
+    out : ndarray of shape (n_dags, n_padded)
+        The sums are added to it.
+    """
+    cdef Py_ssize_t start, d, n_rows = terms.shape[1], n = of_dag.shape[1]
+    with nogil:
+        for start in range(0, n_rows, 16):
+            for d in range(of_dag.shape[0]):
+                skb_add_terms(
+                    &terms[0, start], n_rows, &of_dag[d, 0], n, &out[d, start]
+                )
+
+
+def group_log_sums(
+    const double[:, ::1] log_weights,
+    const Py_ssize_t[::1] dags,
+    const Py_ssize_t[::1] group,
+    double[:, ::1] out,
+):
+    """Logarithms of the sums over groups of DAGs of exp(log weight), row by row.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (n_dags, n_padded)
+        Of all DAGs; rows are padded to a multiple of 16.
+    dags : ndarray of intp, shape (n_chosen,)
+        Those that count.
+    group : ndarray of intp, shape (n_chosen,)
+        The group of each of these. No group is empty.
+    out : ndarray of shape (n_groups, n_padded)
         Gets the result.
     """
     cdef:
-        Py_ssize_t n = scatter.shape[0], n_families = nodes.shape[0]
-        Py_ssize_t f, i, j, k, p, tile, size = 0, most = 1
-        double value, pivot, variance, half_df
-        double *row
-        double *earlier
-        double *target
-        double *explained
-        Py_ssize_t *start
-        double *numbers
-        double *terms
-        double *y
-    for f in range(n_families):
-        p = first[f + 1] - first[f]
-        size += p * (p + 1) // 2 + p + 3
-        most = max(most, p)
-    start = <Py_ssize_t *> malloc(max(1, n_families) * sizeof(Py_ssize_t))
-    numbers = <double *> malloc(max(1, size) * sizeof(double))
-    terms = <double *> malloc(max(1, n_families) * SKB_TILE * sizeof(double))
-    y = <double *> malloc(most * SKB_TILE * sizeof(double))
-    if start == NULL or numbers == NULL or terms == NULL or y == NULL:
-        free(start)
-        free(numbers)
-        free(terms)
-        free(y)
-        raise MemoryError
+        Py_ssize_t n_rows = log_weights.shape[1], n_groups = out.shape[0]
+        Py_ssize_t start, d, g, r
+        double[:, ::1] total = np.empty((n_groups, SKB_TILE))
     with nogil:
-        size = 0
-        for f in range(n_families):
-            # factor by rows, then the child's whitened covariances, then constants
-            p = first[f + 1] - first[f]
-            start[f] = size
-            row = numbers + size
-            explained = row + p * (p + 1) // 2
-            variance = scatter[nodes[f], nodes[f]]
-            for i in range(p + 1):
-                # the child comes last, as one more row
-                k = parents[first[f] + i] if i < p else nodes[f]
-                pivot = scatter[k, k]
-                earlier = numbers + size
-                target = row if i < p else explained
-                for j in range(i):
-                    value = scatter[k, parents[first[f] + j]]
-                    value = (value - dot(target, earlier, j)) * earlier[j]
-                    target[j] = value
-                    pivot -= value * value
-                    earlier += j + 1
-                pivot = max(pivot, floor[k])
-                if i < p:
-                    row[i] = 1.0 / sqrt(pivot)
-                    row += i + 1
-                else:
-                    variance = pivot
-            half_df = 0.5 * (df + p)
-            explained[p] = 1.0 / variance
-            explained[p + 1] = (
-                lgamma(half_df + 0.5) - lgamma(half_df)
-                - 0.5 * log(3.141592653589793238463 * variance)
-            )
-            explained[p + 2] = half_df
-            size += p * (p + 1) // 2 + p + 3
-        for tile in range(z.shape[0] // n):
-            for f in range(n_families):
-                p = first[f + 1] - first[f]
-                row = numbers + start[f]
-                explained = row + p * (p + 1) // 2
-                skb_student_t(
-                    &z[tile * n, 0], &parents[0] + first[f], p, nodes[f], row,
-                    explained, explained[p], offset, explained[p + 1],
-                    explained[p + 2], y, terms + f * SKB_TILE,
+        for start in range(0, n_rows, 16):
+            for g in range(n_groups):
+                for r in range(SKB_TILE):
+                    out[g, start + r] = -1e300  # not infinity: it is subtracted
+                    total[g, r] = 0.0
+            for d in range(dags.shape[0]):
+                for r in range(SKB_TILE):
+                    out[group[d], start + r] = max(
+                        out[group[d], start + r], log_weights[dags[d], start + r]
+                    )
+            for d in range(dags.shape[0]):
+                skb_add_weights(
+                    &log_weights[dags[d], start], &out[group[d], start],
+                    &total[group[d], 0],
                 )
-            finish_tile(terms, SKB_TILE, of_dag, log_shares, &out[tile * SKB_TILE])
-    free(start)
-    free(numbers)
-    free(terms)
-    free(y)
+            for g in range(n_groups):
+                for r in range(SKB_TILE):
+                    if total[g, r] > 0.0:
+                        out[g, start + r] += skb_log(total[g, r])
+                    else:
+                        out[g, start + r] = log(0.0)
 
 
-cdef inline double dot(const double *a, const double *b, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t k
-    cdef double total = 0.0
-    for k in range(n):
-        total += a[k] * b[k]
-    return total
-
-
-def mean_level_probabilities(
+def level_log_sums(
     const double[:, :, ::1] factors,
-    Py_ssize_t n_levels,
     const int32_t[::1] first,
     const int32_t[::1] families,
-    const double[:, ::1] shares,
-    const Py_ssize_t[::1] way,
-    double[:, ::1] out,
+    double[:, :, ::1] out,
 ):
-    """Weighted mean over DAGs of a variable's probabilities.
-
-    In a DAG the joint values of the variables that are free have probabilities in
-    proportion to the product of the DAG's factors. Those that give the first free
-    variable the same level are added up, and the levels made to sum to one.
+    """Log sums of DAGs' products of probabilities, by the level of one variable.
 
     Parameters
     ----------
     factors : ndarray of shape (n_families, n_values, n_padded)
-        Probabilities in each family, for each joint value and row. The first free
-        variable changes slowest; rows are padded to a multiple of 16.
-    n_levels : int
-        Number of levels of the first free variable.
+        Probabilities in each family, for each joint value of the variables that are
+        free and each row. The first free variable changes slowest; rows are padded to
+        a multiple of 16.
     first : ndarray of int32, shape (n_dags + 1,)
         Where the families of each DAG begin in `families`; there is at least one.
     families : ndarray of int32
         The families of all DAGs.
-    shares : ndarray of shape (n_ways, n_dags)
-        Weights of the DAGs.
-    way : ndarray of intp, shape (n_rows,)
-        Which weights count in each row.
-    out : ndarray of shape (n_rows, n_levels)
-        The result is added to it.
+    out : ndarray of shape (n_dags, n_levels, n_padded)
+        Gets for each level of the first free variable the logarithm of the sum, over
+        the values of the others, of the product of the DAG's factors.
     """
     cdef:
-        Py_ssize_t n_rows = way.shape[0], n_padded = factors.shape[2]
-        Py_ssize_t n_values = factors.shape[1], n_dags = shares.shape[1]
-        Py_ssize_t start, d, level, r, height
-        double total, weight
-        double *sums
-    sums = <double *> malloc(n_levels * SKB_TILE * sizeof(double))
-    if sums == NULL:
-        raise MemoryError
+        Py_ssize_t n_padded = factors.shape[2], n_values = factors.shape[1]
+        Py_ssize_t n_levels = out.shape[1], n_rest = n_values // out.shape[1]
+        Py_ssize_t start, d, level, r, n_families
+        double[:, ::1] sums = np.empty((n_levels, SKB_TILE))
+        const int32_t *own
     with nogil:
-        for start in range(0, n_rows, 16):
-            height = min(<Py_ssize_t> SKB_TILE, n_rows - start)
-            for d in range(n_dags):
+        for start in range(0, n_padded, 16):
+            for d in range(out.shape[0]):
+                own, n_families = &families[first[d]], first[d + 1] - first[d]
                 skb_level_sums(
-                    &factors[0, 0, start], n_values * n_padded, n_padded,
-                    &families[first[d]], first[d + 1] - first[d], n_levels,
-                    n_values // n_levels, sums,
+                    &factors[0, 0, start], n_values * n_padded, n_padded, own,
+                    n_families, n_levels, n_rest, &sums[0, 0],
                 )
-                for r in range(height):
-                    weight = shares[way[start + r], d]
-                    if weight == 0.0:
-                        continue
-                    total = 0.0
-                    for level in range(n_levels):
-                        total += sums[level * SKB_TILE + r]
-                    if total < SMALLEST:
-                        total = sums_from_logs(
-                            factors, &families[first[d]], first[d + 1] - first[d],
-                            n_levels, start + r, sums + r,
-                        )
-                    weight /= total
-                    for level in range(n_levels):
-                        out[start + r, level] += weight * sums[level * SKB_TILE + r]
-    free(sums)
+                for level in range(n_levels):
+                    for r in range(SKB_TILE):
+                        if sums[level, r] < SMALLEST:
+                            out[d, level, start + r] = log_sum_of_level(
+                                factors, own, n_families, level * n_rest,
+                                (level + 1) * n_rest, start + r,
+                            )
+                        else:
+                            out[d, level, start + r] = skb_log(sums[level, r])
 
 
-cdef double sums_from_logs(
+cdef double log_sum_of_level(
     const double[:, :, ::1] factors, const int32_t *families, Py_ssize_t n_families,
-    Py_ssize_t n_levels, Py_ssize_t row, double *sums,
+    Py_ssize_t first, Py_ssize_t stop, Py_ssize_t row,
 ) noexcept nogil:
-    """Sums of one row's levels, scaled so that the largest product is one."""
-    cdef:
-        Py_ssize_t n_values = factors.shape[1], value, f, n_rest
-        double log_product, peak = -1e308, total = 0.0
-        int scan
-    n_rest = n_values // n_levels
-    for value in range(n_levels):
-        sums[value * SKB_TILE] = 0.0
+    """The same for one row and level, product by product in logarithms."""
+    cdef Py_ssize_t value, f
+    cdef double log_product, peak = -1e308, total = 0.0
+    cdef int scan
     for scan in range(2):
-        for value in range(n_values):
+        for value in range(first, stop):
             log_product = 0.0
             for f in range(n_families):
                 log_product += log(factors[families[f], value, row])
             if scan == 0:
                 peak = max(peak, log_product)
             else:
-                log_product = exp(log_product - peak)
-                sums[(value // n_rest) * SKB_TILE] += log_product
-                total += log_product
-    return total
+                total += exp(log_product - peak)
+    return peak + log(total)
 
 
 cdef class HoledRows:
@@ -404,6 +319,8 @@ cdef class HoledRows:
     variables in them, and so on. DAGs in which all these are the same are one. Their
     families' probabilities are multiplied and summed over the joint values of these
     variables, depth first: a factor comes in as soon as its variables have values.
+
+    DAGs are weighted by how probable the row's other observed cells are in them.
 
     Parameters
     ----------
@@ -424,8 +341,10 @@ cdef class HoledRows:
         The families of each surrounding.
     linked_first, linked : ndarrays of intp
         The other variables in them.
-    counts : ndarray of shape (n_dags,)
-        Weights of the DAGs.
+    of_dag : ndarray of int32, shape (n_dags, n)
+        The families of each DAG.
+    log_shares : ndarray of shape (n_dags,)
+        Log weights of the DAGs before the row is looked at.
     max_values : int
         How many joint values are summed over at most.
     """
@@ -434,10 +353,12 @@ cdef class HoledRows:
         const Py_ssize_t[::1] n_levels, table_start, member_first, members, strides
         const Py_ssize_t[:, ::1] surrounding
         const Py_ssize_t[::1] owner, family_first, families, linked_first, linked
-        const double[::1] table, counts
+        const double[::1] table, log_table, log_shares
+        const int32_t[:, ::1] of_dag
         Py_ssize_t max_values, n, n_dags, n_families
         # of the present row
         Py_ssize_t[::1] base
+        unsigned char[::1] is_open
         int32_t[::1] codes
         # the variables summed over, in turn, and their places
         Py_ssize_t[::1] free, place, values
@@ -449,24 +370,26 @@ cdef class HoledRows:
         Py_ssize_t stamp
         # DAGs met so far, by their paths from surrounding to surrounding
         Py_ssize_t[:, ::1] paths
-        Py_ssize_t[::1] path_length, slots
-        double[::1] weights
+        Py_ssize_t[::1] path_length, slots, path_of
+        double[::1] log_weights, group, sums_of
 
     def __init__(
         self, n_levels, table, table_start, member_first, members, strides,
-        surrounding, owner, family_first, families, linked_first, linked, counts,
-        max_values,
+        surrounding, owner, family_first, families, linked_first, linked, of_dag,
+        log_shares, max_values,
     ):
         self.n_levels, self.table, self.table_start = n_levels, table, table_start
         self.member_first, self.members, self.strides = member_first, members, strides
         self.surrounding, self.owner = surrounding, owner
         self.family_first, self.families = family_first, families
         self.linked_first, self.linked = linked_first, linked
-        self.counts = counts
+        self.of_dag, self.log_shares = of_dag, log_shares
+        self.log_table = np.log(table)
         self.max_values = max_values
         self.n, self.n_dags = surrounding.shape
         self.n_families = len(table_start)
         self.base = np.zeros(self.n_families, dtype=np.intp)
+        self.is_open = np.zeros(self.n_families, dtype=np.uint8)
         self.free = np.zeros(self.n, dtype=np.intp)
         self.place = np.full(self.n, -1, dtype=np.intp)
         self.values = np.zeros(self.n, dtype=np.intp)
@@ -484,7 +407,10 @@ cdef class HoledRows:
         self.stamp = 0
         self.paths = np.zeros((self.n_dags, self.n), dtype=np.intp)
         self.path_length = np.zeros(self.n_dags, dtype=np.intp)
-        self.weights = np.zeros(self.n_dags)
+        self.path_of = np.zeros(self.n_dags, dtype=np.intp)
+        self.log_weights = np.zeros(self.n_dags)
+        self.group = np.zeros(self.n_dags)
+        self.sums_of = np.zeros(self.n_dags)
         self.slots = np.zeros(1 << (2 * self.n_dags).bit_length(), dtype=np.intp)
 
     def set_row(self, int32_t[::1] codes):
@@ -494,60 +420,122 @@ cdef class HoledRows:
         with nogil:
             for family in range(self.n_families):
                 self.base[family] = self.table_start[family]
+                self.is_open[family] = 0
                 for k in range(
                     self.member_first[family], self.member_first[family + 1]
                 ):
-                    if codes[self.members[k]] >= -1:
+                    if codes[self.members[k]] < -1:
+                        self.is_open[family] = 1
+                    else:
                         self.base[family] += (
                             self.strides[k] * (codes[self.members[k]] + 1)
                         )
 
-    def add_probabilities(
-        self, Py_ssize_t node, double[::1] out, unsigned char[::1] left
-    ):
-        """Add up the probabilities of a variable's levels over the DAGs.
+    def weigh(self):
+        """Work out how probable the row is in each DAG: its observed cells.
+
+        Returns
+        -------
+        done : bool
+            False if in some DAG there is too much to sum over.
+        """
+        cdef:
+            Py_ssize_t dag, node, other, k, n_paths
+            bint done = True
+        with nogil:
+            for dag in range(self.n_dags):
+                self.log_weights[dag] = self.log_shares[dag]
+                for node in range(self.n):
+                    k = self.of_dag[dag, node]
+                    if not self.is_open[k]:
+                        self.log_weights[dag] += self.log_table[self.base[k]]
+            for node in range(self.n):
+                if self.codes[node] >= -1 or not done:
+                    continue
+                n_paths = self.follow(node)
+                for k in range(n_paths):
+                    self.sums_of[k] = self.sum_over(k)
+                    if self.sums_of[k] < SMALLEST:
+                        done = False
+                    # what is linked is summed over together, and once
+                    for other in range(self.path_length[k]):
+                        if self.owner[self.paths[k, other]] < node:
+                            self.sums_of[k] = 1.0
+                if done:
+                    for dag in range(self.n_dags):
+                        self.log_weights[dag] += log(self.sums_of[self.path_of[dag]])
+        return done
+
+    def add_probabilities(self, Py_ssize_t node, double[::1] out):
+        """Probabilities of a variable's levels given the row's other cells.
 
         Parameters
         ----------
         node : int
             The variable.
         out : ndarray of shape (n_levels,)
-            Gets the sum over DAGs of weight times probability.
-        left : ndarray of uint8, shape (n_dags,)
-            Gets 1 for DAGs that are left out, because there is too much to sum over.
+            Gets the probabilities.
 
         Returns
         -------
-        n_left : int
-            How many those are.
+        done : bool
+            False if in some DAG there is too much to sum over.
         """
         cdef:
-            Py_ssize_t dag, k, number, n_paths = 0, n_left = 0, level
-            double total
+            Py_ssize_t dag, k, level, n_paths
+            double total, peak = -1e300
+            bint done = True
         with nogil:
-            for k in range(self.slots.shape[0]):
-                self.slots[k] = -1
-            for dag in range(self.n_dags):
-                number = self.find_path(dag, node, &n_paths)
-                self.weights[number] += self.counts[dag]
-            for number in range(n_paths):
-                total = self.sum_over(number)
+            n_paths = self.follow(node)
+            self.group_weights(n_paths)
+            # Of what is observed the node itself must not count: its sums are made
+            # relative to that of the level it has, or to all if it is unobserved.
+            for k in range(n_paths):
+                total = self.sum_over(k)
+                if total > 0.0 and self.codes[node] >= 0:
+                    total = self.sums[self.codes[node]]
                 if total < SMALLEST:
-                    self.weights[number] = -1.0
-                    continue
+                    done = False
+                    break
+                self.group[k] -= log(total)
+                peak = max(peak, self.group[k])
+            if done:
                 for level in range(self.n_levels[node]):
-                    out[level] += self.weights[number] * self.sums[level] / total
-            for dag in range(self.n_dags):
-                left[dag] = 0
-            for number in range(n_paths):
-                n_left += self.weights[number] < 0.0
-            if n_left:
-                n_left = 0
-                for dag in range(self.n_dags):
-                    number = self.find_path(dag, node, &n_paths)
-                    left[dag] = self.weights[number] < 0.0
-                    n_left += left[dag]
-        return n_left
+                    out[level] = 0.0
+                for k in range(n_paths):
+                    self.sum_over(k)
+                    for level in range(self.n_levels[node]):
+                        out[level] += exp(self.group[k] - peak) * self.sums[level]
+                total = 0.0
+                for level in range(self.n_levels[node]):
+                    total += out[level]
+                for level in range(self.n_levels[node]):
+                    out[level] /= total
+        return done
+
+    cdef Py_ssize_t follow(self, Py_ssize_t node) noexcept nogil:
+        """Find the paths from a variable in all DAGs, and tell how many there are."""
+        cdef Py_ssize_t k, dag, n_paths = 0
+        for k in range(self.slots.shape[0]):
+            self.slots[k] = -1
+        for dag in range(self.n_dags):
+            self.path_of[dag] = self.find_path(dag, node, &n_paths)
+        return n_paths
+
+    cdef void group_weights(self, Py_ssize_t n_paths) noexcept nogil:
+        """Log sums of the weights of the DAGs that share a path."""
+        cdef Py_ssize_t k, dag
+        for k in range(n_paths):
+            self.group[k] = -1e300
+            self.sums_of[k] = 0.0
+        for dag in range(self.n_dags):
+            k = self.path_of[dag]
+            self.group[k] = max(self.group[k], self.log_weights[dag])
+        for dag in range(self.n_dags):
+            k = self.path_of[dag]
+            self.sums_of[k] += exp(self.log_weights[dag] - self.group[k])
+        for k in range(n_paths):
+            self.group[k] += log(self.sums_of[k])
 
     cdef Py_ssize_t find_path(
         self, Py_ssize_t dag, Py_ssize_t node, Py_ssize_t *n_paths
@@ -588,7 +576,6 @@ cdef class HoledRows:
         k = n_paths[0]
         self.slots[slot] = k
         self.path_length[k] = length
-        self.weights[k] = 0.0
         n_paths[0] += 1
         return k
 

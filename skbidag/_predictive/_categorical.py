@@ -1,24 +1,33 @@
 """Categorical data: probabilities of the levels of a variable given the rest of a row.
 
-Rows are codes. What is unobserved in a row and bears on the variable is summed over,
-exactly: by enumerating joint values if they are few, or else by eliminating one
-variable after the other. Rows that share what is unobserved go together; where each row
-lacks something else, a kernel deals with them one by one.
+They are those of the mixture of DAGs that ``score_samples`` tells the density of: in
+each DAG the joint probability of the level and of what is observed otherwise, added up
+over DAGs and divided by the sum over levels.
+
+Rows are codes. What is unobserved in a row is summed over, exactly: by enumerating
+joint values if they are few, or else by eliminating one variable after the other. In a
+DAG, unobserved variables that are linked are summed over together; a variable that is
+not in their families sees them as one factor. So a DAG's weight in a row, the
+probability of all that is observed, is worked out once; where the variable to predict
+is set free, only what is linked with it changes.
+
+Rows that share what is unobserved go together; where each row lacks something else, a
+kernel deals with them one by one.
 """
 
-from collections import defaultdict
 from functools import cache, cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
 
-from skbidag._core._predictive import HoledRows, mean_level_probabilities
+from skbidag._core._predictive import HoledRows, level_log_sums
 from skbidag._data import unique_rows
 from skbidag._predictive._families import csr, padded, row_slices
 from skbidag._predictive._predictor import Predictor
 
-# The code of an unobserved cell
-MISSING = -2
+# The codes of an unobserved cell, and of a level that fit has not seen
+MISSING, UNSEEN = -2, -1
 
 # Up to this many joint values of unobserved variables are enumerated for all DAGs at
 # once. From there on, summing out one variable after the other is faster.
@@ -53,19 +62,30 @@ class CategoricalPredictor(Predictor):
 
     def predict_probabilities(self, X, nodes):
         """Probabilities of the levels of each node given the other observed cells."""
-        codes = self.score.encode(X, missing="code")
+        codes, _, place = unique_rows(self.score.encode(X, missing="code"))
+        result = self._probabilities(codes, nodes)
+        for node, of_node in zip(nodes, result, strict=True):
+            # Its sums have no entry for a level that there is not: as if it were
+            # unobserved, which to its own prediction is the same.
+            rows = np.flatnonzero(codes[:, node] == UNSEEN)
+            if len(rows):
+                unobserved = codes[rows]
+                unobserved[:, node] = MISSING
+                (of_node[rows],) = self._probabilities(unobserved, [node])
+        return [of_node[place] for of_node in result]
+
+    def _probabilities(self, codes, nodes):
         patterns, _, pattern_of = unique_rows(codes == MISSING)
         alone = (np.bincount(pattern_of) < FEW_ROWS) & patterns.any(axis=1)
-        alone = alone[pattern_of]
         if alone.any() and not self.local.can_look_up():
             alone[:] = False
         result = [np.empty((len(codes), self.local.n_levels[node])) for node in nodes]
-        for of_node, node in zip(result, nodes, strict=True):
-            of_node[~alone] = self._shared_probabilities(codes[~alone], node)
-        if alone.any():
-            one_by_one = self._single_probabilities(codes[alone], nodes)
-            for of_node, single in zip(result, one_by_one, strict=True):
-                of_node[alone] = single
+        for number in np.flatnonzero(~alone):
+            rows = np.flatnonzero(pattern_of == number)
+            self._fill_shared(codes, rows, nodes, result)
+        rows = np.flatnonzero(alone[pattern_of])
+        if len(rows):
+            self._fill_single(codes, rows, nodes, result)
         return result
 
     # Rows are codes, and labels only outside.
@@ -98,20 +118,16 @@ class CategoricalPredictor(Predictor):
 
     # Rows one by one
 
-    def _single_probabilities(self, codes, nodes):
+    def _fill_single(self, codes, rows, nodes, result):
         """Probabilities where rows differ in what is unobserved."""
-        rows, counts = self._holed_rows(), self.families.counts
-        result = [np.zeros((len(codes), self.local.n_levels[node])) for node in nodes]
-        left = np.empty(len(counts), dtype=np.uint8)
-        for r, row in enumerate(np.ascontiguousarray(codes, dtype=np.int32)):
-            rows.set_row(row)
-            for of_node, node in zip(result, nodes, strict=True):
-                if rows.add_probabilities(node, of_node[r], left):
-                    of_rest = self._shared_probabilities(
-                        codes[r : r + 1], node, np.where(left, counts, 0.0)
-                    )
-                    of_node[r] += counts.sum() * of_rest.ravel()
-        return [of_node / counts.sum() for of_node in result]
+        kernel = self._holed_rows()
+        for row in rows:
+            kernel.set_row(np.ascontiguousarray(codes[row], dtype=np.int32))
+            weighted = kernel.weigh()
+            for node, of_node in zip(nodes, result, strict=True):
+                if not (weighted and kernel.add_probabilities(node, of_node[row])):
+                    # too much to sum over value by value
+                    self._fill_shared(codes, np.array([row]), [node], [of_node])
 
     def _holed_rows(self):
         """The kernel for single rows: tables and surroundings as plain arrays."""
@@ -150,118 +166,156 @@ class CategoricalPredictor(Predictor):
             np.array(owner, dtype=np.intp),
             *flat(families_of),
             *flat(linked),
-            families.counts,
+            families.of_dag_by_dag,
+            families.log_shares,
             MAX_SUMMED,
         )
 
     # Rows that share what is unobserved
 
-    def _shared_probabilities(self, codes, node, counts=None):
-        """Probabilities of one node where rows share what is unobserved.
+    def _fill_shared(self, codes, rows, nodes, result):
+        """Probabilities in rows that share what is unobserved."""
+        families = self.families
+        missing = np.flatnonzero(codes[rows[0]] == MISSING)
+        for part in row_slices(len(rows), len(families.node) + len(families.counts)):
+            here = rows[part]
+            log_weights = self._log_evidence(codes[here], missing)
+            for node, of_node in zip(nodes, result, strict=True):
+                of_node[here] = self._given_others(
+                    codes[here], node, missing, log_weights
+                )
 
-        `counts` are the weights of the DAGs if not all of them are to count.
+    def _log_evidence(self, codes, missing):
+        """Log shares of the DAGs, and the log probabilities of what is observed.
+
+        Returns
+        -------
+        log_weights : ndarray of shape (n_distinct_dags, n_padded)
+            Their sum in each DAG and row.
+        """
+        families, n_rows = self.families, len(codes)
+        is_open = families.has[:, missing].any(axis=1)
+        terms = np.zeros((len(families.node), padded(n_rows)))
+        by_columns = np.asfortranarray(codes)
+        for family in np.flatnonzero(~is_open):
+            terms[family, :n_rows] = self._log_local(by_columns, family)
+        of_dag = families.of_dag_by_dag
+        log_weights = self._log_weights(
+            terms, np.where(is_open[of_dag], -1, of_dag).astype(np.int32)
+        )
+        for node in missing:
+            for free, dags in self._linked(node, missing):
+                if min(free) < node:
+                    continue  # what is linked is summed over together, and once
+                for part, chosen, log_sums in self._parts(codes, free, dags):
+                    summed = logsumexp(log_sums, axis=1)
+                    log_weights[chosen.dags, part] += summed[chosen.group]
+        return log_weights
+
+    def _given_others(self, codes, node, missing, log_weights):
+        """Probabilities of one node's levels, given the weights of DAGs and rows."""
+        observed = node not in missing
+        joint, peak = np.zeros((self.local.n_levels[node], len(codes))), -np.inf
+        for free, dags in self._linked(node, missing):
+            log_joint = np.full((len(joint), len(codes)), -np.inf)
+            for part, chosen, log_sums in self._parts(codes, free, dags):
+                weights = chosen.log_sums(
+                    np.ascontiguousarray(_padded_columns(log_weights[:, part]))
+                )[:, : log_sums.shape[2]]
+                # The weights count what is to be predicted, too, if it is observed.
+                if observed:
+                    at = codes[part, node][None, None, :]
+                    counted = np.take_along_axis(log_sums, at, axis=1)[:, 0]
+                else:
+                    counted = logsumexp(log_sums, axis=1)
+                log_joint[:, part] = logsumexp(
+                    log_sums + (weights - counted)[:, None], axis=0
+                )
+            # groups of DAGs add up
+            new = np.maximum(peak, log_joint.max(axis=0))
+            joint = joint * np.exp(peak - new) + np.exp(log_joint - new)
+            peak = new
+        return (joint / joint.sum(axis=0)).T
+
+    def _linked(self, node, missing):
+        """The free variables, `node` first, and the DAGs in which just these are."""
+        others = missing[missing != node]
+        for summed, dags in self.families.split_by_linked(node, others):
+            yield np.array([node, *summed], dtype=np.intp), dags
+
+    def _parts(self, codes, free, dags):
+        """Log sums of products over the free variables but the first, row by row.
+
+        Yields
+        ------
+        part : slice
+            Some rows.
+        chosen : Chosen
+            The families that have a free variable, and the groups of DAGs.
+        log_sums : ndarray of shape (n_groups, n_levels, n_rows)
+            By the level of the first free variable.
         """
         families = self.families
-        missing = codes == MISSING
-        missing[:, node] = False
-        bearing = _linked_missing(families.linked, missing, node)
-        patterns, _, pattern_of = unique_rows(bearing)
-        # What is summed over depends on the DAG and the row. Each such set of variables
-        # is dealt with once, for all its rows, with the DAGs that count in them.
-        parts = defaultdict(list)
-        for number, pattern in enumerate(patterns):
-            rows = np.flatnonzero(pattern_of == number)
-            missing = np.flatnonzero(pattern)
-            for summed, weights in families.split_by_linked(node, missing, counts):
-                parts[summed].append((rows, weights))
-        result = np.zeros((len(codes), self.local.n_levels[node]))
-        for summed, rows_and_weights in parts.items():
-            rows, weights = zip(*rows_and_weights, strict=True)
-            way = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
-            rows, free = np.concatenate(rows), np.array([node, *summed])
-            result[rows] += self._sum_over(codes[rows], free, way, np.array(weights))
-        return result
-
-    def _sum_over(self, codes, free, way, counts):
-        """Probabilities of ``free[0]`` where the other free variables are unobserved.
-
-        The DAGs of row r are weighted by ``counts[way[r]]``.
-        """
-        families = self.families
-        chosen = families.select(families.has[:, free].any(axis=1), counts)
-        # Rows that agree in all variables of the families used are one and the same.
-        others = families.has[chosen.families].any(axis=0)
-        others[free] = False
-        rows = np.column_stack([np.where(others, codes, 0), way])
-        rows, _, place = unique_rows(rows)
-        codes, way = rows[:, :-1], rows[:, -1]
-
+        chosen = families.select(families.has[:, free].any(axis=1), dags)
         # A float, as the product may be too large for an integer.
         n_values = np.prod(self.local.n_levels[free], dtype=float)
+        height = chosen.n_groups * self.local.n_levels[free[0]]
         if n_values <= MAX_ENUMERATED:
-            height, of_dags = int(n_values) * sum(chosen.matrix.shape), self._enumerate
+            height, sums = (
+                height + int(n_values) * len(chosen.families),
+                self._enumerate,
+            )
         else:
-            height, of_dags = MAX_TABLE, self._eliminate
-        result = np.zeros((len(codes), self.local.n_levels[free[0]]))
+            height, sums = height + MAX_TABLE, self._eliminate
         for part in row_slices(len(codes), height):
-            of_dags(codes[part], free, chosen, way[part], result[part])
-        return result[place]
+            yield part, chosen, sums(codes[part], free, chosen)
 
-    def _enumerate(self, codes, free, chosen, way, out):
-        """Probabilities of ``free[0]``, summed over all joint values of the other free.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (n_rows, n_features)
-            The rows.
-        free : ndarray of int
-            The variable whose probabilities are wanted, and those that are unobserved.
-        chosen : Chosen
-            The families that count, and the weights of the DAGs.
-        way : ndarray of shape (n_rows,)
-            Which of the weights count in each row.
-        out : ndarray of shape (n_rows, n_levels)
-            Gets the weighted mean over DAGs of the probability of each level.
-        """
-        n_levels, (n_rows, _) = self.local.n_levels[free], codes.shape
-        factors = np.empty((len(chosen.families), n_levels.prod(), padded(n_rows)))
-        factors[:, :, n_rows:] = 1.0
+    def _enumerate(self, codes, free, chosen):
+        """Log sums over all joint values of the free variables but the first."""
+        n_levels, n_rows = self.local.n_levels[free], len(codes)
+        factors = np.ones((len(chosen.families), n_levels.prod(), padded(n_rows)))
         for factor, family in zip(factors, chosen.families, strict=True):
             factor[:, :n_rows] = self.local.factor(codes, free, family)
-        mean_level_probabilities(
-            factors,
-            n_levels[0],
-            chosen.matrix.indptr.astype(np.int32),
-            chosen.matrix.indices.astype(np.int32),
-            chosen.shares,
-            np.ascontiguousarray(way, dtype=np.intp),
-            out,
-        )
+        log_sums = np.empty((chosen.n_groups, n_levels[0], padded(n_rows)))
+        level_log_sums(factors, chosen.first, chosen.members, log_sums)
+        return log_sums[:, :, :n_rows]
 
-    def _eliminate(self, codes, free, chosen, way, out):
+    def _eliminate(self, codes, free, chosen):
         """Do as `_enumerate`, DAG by DAG, summing out one variable after the other.
 
         A factor has one axis for each free variable, of length 1 if it does not depend
         on that one, and a last axis for the rows.
         """
-        factors, n_levels = [], self.local.n_levels[free]
+        factors, peaks, n_levels = [], [], self.local.n_levels[free]
         for family in chosen.families:
             has = self.families.has[family, free]
             completed = self.local.complete(codes, free[has])
             log_factor = self.local.log_probabilities(completed, family).reshape(
                 *np.where(has, n_levels, 1), len(codes)
             )
-            factors.append(np.exp(log_factor - _peak(log_factor)))
-        columns, ends = chosen.matrix.indices, chosen.matrix.indptr
-        for dag in range(chosen.matrix.shape[0]):
-            own = columns[ends[dag] : ends[dag + 1]]
-            left = self._sum_out([factors[f] for f in own], free)
-            of_level = reduce(np.multiply, left).reshape(-1, len(codes))
-            out += (of_level * (chosen.shares[way, dag] / of_level.sum(axis=0))).T
+            peaks.append(_peak(log_factor))
+            factors.append(np.exp(log_factor - peaks[-1]))
+        log_sums = np.empty((chosen.n_groups, n_levels[0], len(codes)))
+        for number, of_level in enumerate(log_sums):
+            own = chosen.members[chosen.first[number] : chosen.first[number + 1]]
+            left, log_scale = self._sum_out([factors[f] for f in own], free)
+            log_scale = log_scale + sum(peaks[f].reshape(-1) for f in own)
+            with np.errstate(divide="ignore"):
+                of_level[:] = np.log(reduce(np.multiply, left)).reshape(of_level.shape)
+            of_level += log_scale
+        return log_sums
 
     def _sum_out(self, factors, free):
-        """Sum the product of factors over all axes but the first and the last."""
-        axes = set(range(1, len(free)))
+        """Sum the product of factors over all axes but the first and the last.
+
+        Returns
+        -------
+        factors : list of ndarray
+            Their product is the sum, divided by a scale.
+        log_scale : ndarray of shape (n_rows,)
+            Its logarithm.
+        """
+        axes, log_scale = set(range(1, len(free))), 0.0
 
         def table_size(axis):
             shapes = [f.shape[:-1] for f in factors if f.shape[axis] > 1]
@@ -283,9 +337,10 @@ class CategoricalPredictor(Predictor):
                 factors = [f for f in factors if f.shape[axis] == 1]
                 total = reduce(np.multiply, together).sum(axis=axis, keepdims=True)
                 # Scaled row by row, or the product of many factors would vanish.
-                total /= _peak(total)
-                factors.append(total)
-        return factors
+                scale = _peak(total)
+                log_scale = log_scale + np.log(scale).reshape(-1)
+                factors.append(total / scale)
+        return factors, log_scale
 
 
 class Layout(NamedTuple):
@@ -393,15 +448,10 @@ class LocalProbabilities:
         return np.indices(self.n_levels[free]).reshape(len(free), -1)
 
 
-def _linked_missing(linked, missing, node):
-    """Missing variables linked to `node`, directly or through others of them."""
-    reached = missing & linked[node]
-    frontier = reached.any(axis=1)
-    while frontier.any():
-        new = missing & (reached.astype(np.float32) @ linked > 0) & ~reached
-        reached |= new
-        frontier = new.any(axis=1)
-    return reached
+def _padded_columns(array):
+    """An array with whole tiles of columns."""
+    missing = padded(array.shape[1]) - array.shape[1]
+    return np.pad(array, ((0, 0), (0, missing))) if missing else array
 
 
 def _peak(factor):

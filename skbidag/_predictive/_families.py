@@ -4,9 +4,9 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.utils import gen_batches
 
+from skbidag._core._predictive import group_log_sums
 from skbidag._data import unique_rows
 
 # What the arrays of one slice of rows may take, in bytes
@@ -17,21 +17,48 @@ TILE = 16
 
 
 class Chosen(NamedTuple):
-    """Which DAG has which of some families.
+    """Some families, and the groups of DAGs that agree in them.
 
     Attributes
     ----------
-    matrix : sparse array of shape (n_dags, n_families)
-        Zeros and ones, which add up quantities of the families to those of DAGs.
     families : ndarray of shape (n_families,)
-        The families of the columns.
-    shares : ndarray of shape (k, n_dags)
-        The weights of the DAGs, in k ways.
+        The families.
+    first, members : ndarrays of int32
+        The families of group g, by their places in `families`, are
+        ``members[first[g] : first[g + 1]]``.
+    dags : ndarray of intp of shape (n_dags,)
+        The DAGs.
+    group : ndarray of intp of shape (n_dags,)
+        The group of each of them.
     """
 
-    matrix: csr_array
     families: np.ndarray
-    shares: np.ndarray
+    first: np.ndarray
+    members: np.ndarray
+    dags: np.ndarray
+    group: np.ndarray
+
+    @property
+    def n_groups(self):
+        """How many groups there are."""
+        return len(self.first) - 1
+
+    def log_sums(self, log_weights):
+        """Log sums over each group of the weights of the DAGs, row by row.
+
+        Parameters
+        ----------
+        log_weights : ndarray of shape (n_distinct_dags, n_padded)
+            Of all DAGs.
+
+        Returns
+        -------
+        log_sums : ndarray of shape (n_groups, n_padded)
+            Of the groups.
+        """
+        result = np.empty((self.n_groups, log_weights.shape[1]))
+        group_log_sums(log_weights, self.dags, self.group, result)
+        return result
 
 
 class Families:
@@ -92,22 +119,20 @@ class Families:
         first = np.searchsorted(dag, np.arange(self.of_dag.shape[1]))
         return np.logical_or.reduceat(members, first, axis=0)
 
-    def split_by_linked(self, node, missing, counts=None):
+    def split_by_linked(self, node, missing):
         """Divide the DAGs by which of the missing variables bear on `node`.
 
-        These are in a family with it, or with another one that bears on it. `counts`
-        are the weights of the DAGs if they are not to count as often as sampled.
+        These are in a family with it, or with another one that bears on it.
 
         Yields
         ------
         bearing : tuple of int
             Some of the missing variables.
-        counts : ndarray of shape (n_distinct_dags,)
-            How often each DAG in which just these do was sampled; 0 for other DAGs.
+        dags : ndarray of intp
+            The DAGs in which just these do.
         """
-        counts = self.counts if counts is None else counts
         if not len(missing):
-            yield (), counts
+            yield (), np.arange(self.of_dag.shape[1])
             return
         linked = np.stack([self.links(variable) for variable in missing])
         reached, among = linked[:, :, node], linked[:, :, missing]
@@ -115,37 +140,51 @@ class Families:
             reached = reached | (reached[:, :, None] & among).any(axis=0).T
         distinct, _, place = unique_rows(reached.T)
         for number, bearing in enumerate(distinct):
-            weights = np.where(place == number, counts, 0.0)
-            if weights.any():
-                yield tuple(missing[bearing]), weights
+            yield tuple(missing[bearing]), np.flatnonzero(place == number)
 
-    def select(self, wanted, counts):
+    def select(self, wanted, dags):
         """Which DAG has which of the wanted families.
 
         Parameters
         ----------
         wanted : ndarray of bool of shape (n_families,)
-            The families to look at. DAGs that differ in others only are merged.
-        counts : ndarray of shape (k, n_distinct_dags)
-            How often to count each DAG, in k ways; one that does not count in any of
-            them is left out.
+            The families to look at. DAGs that differ in others only are one group.
+        dags : ndarray of intp
+            The DAGs to look at.
 
         Returns
         -------
         chosen : Chosen
             These families, and the DAGs that have them.
         """
-        dags = np.flatnonzero(counts.any(axis=0))
         of_dag = self.of_dag[:, dags]
         of_dag = np.where(wanted[of_dag], of_dag, -1)
-        of_dag, _, place = unique_rows(of_dag[(of_dag >= 0).any(axis=1)].T)
-        dag, child = np.nonzero(of_dag >= 0)
-        used, column = np.unique(of_dag[dag, child], return_inverse=True)
-        selection = csr_array(
-            (np.ones(len(dag)), (dag, column)), shape=(len(of_dag), len(used))
+        of_dag, _, group = unique_rows(of_dag[(of_dag >= 0).any(axis=1)].T)
+        number, child = np.nonzero(of_dag >= 0)
+        used, members = np.unique(of_dag[number, child], return_inverse=True)
+        first = np.searchsorted(number, np.arange(len(of_dag) + 1))
+        return Chosen(
+            used,
+            first.astype(np.int32),
+            members.astype(np.int32),
+            np.ascontiguousarray(dags, dtype=np.intp),
+            group.astype(np.intp),
         )
-        merged = [np.bincount(place, weights=weights) for weights in counts[:, dags]]
-        return Chosen(selection, used, np.array(merged) / self.counts.sum())
+
+    def blankets(self, node):
+        """Group the DAGs by the families that have `node`, its own and its children's.
+
+        Parameters
+        ----------
+        node : int
+            The variable.
+
+        Returns
+        -------
+        chosen : Chosen
+            These families, and the groups.
+        """
+        return self.select(self.has[:, node], np.arange(self.of_dag.shape[1]))
 
 
 def row_slices(n_rows, height):

@@ -1,10 +1,24 @@
-"""Linear Gaussian networks: expectations of cells, and Student t densities."""
+"""Continuous data: expectations of cells given the rest of a row, and densities.
+
+They are those of the mixture of DAGs that ``score_samples`` tells the density of: DAGs
+count by the density they give to the other observed cells of the row. That is the
+density of all observed cells, which is worked out once, divided by that of the cell to
+predict given the others.
+
+With BGe a DAG's density is a product of Student t densities. Where all other cells are
+observed, the expectation is an integral in one dimension (``_core/_student.pyx``).
+Where some are not, it takes the DAG for a normal distribution about the regressions.
+"""
+
+from collections import defaultdict
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import gammaln
 from sklearn.utils import check_array
 
-from skbidag._core._predictive import log_mean_student_t
+from skbidag._core._student import Regressions
 from skbidag._data import unique_rows
 from skbidag._predictive._families import TILE, csr, padded, row_slices
 from skbidag._predictive._predictor import Predictor
@@ -12,59 +26,37 @@ from skbidag._sklearn import _check_n_features
 
 
 class LinearPredictor(Predictor):
-    """Predictions by the regressions of a :class:`LinearPredictiveScore`."""
+    """Predictions by the regressions of a :class:`LinearPredictiveScore`.
+
+    A DAG with regressions x_i = b_i x_P + noise of variance v_i has the precision
+    matrix Λ = Σ_i w_i w_iᵀ / v_i, where w_i is 1 at i and −b_i at the parents.
+    """
 
     def predict(self, X):
-        """Average over DAGs the expectation of each cell given the others of its row.
-
-        A DAG with regressions x_i = b_i x_P + noise of variance v_i has the precision
-        matrix Λ = Σ_i w_i w_iᵀ / v_i, where w_i is 1 at i and −b_i at the parents. In a
-        row, as deviations from the mean with zeros z_M at the unobserved M,
-
-            e_M = −Λ_MM⁻¹ (Λ z)_M
-
-        is the expectation of the unobserved ones. With it filled in, an observed v has
-        the expectation z_v − (Λ z)_v / (Λ_vv − Λ_vM Λ_MM⁻¹ Λ_Mv) given the others.
-
-        All this is linear in z for a given M. Where more rows than variables share M,
-        it is done for unit vectors instead of the rows.
-        """
+        """Expectation of each cell given the others of its row."""
         X = check_array(
             X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X"
         )
         _check_n_features(self.score, X, reset=False)
         missing = np.isnan(X)
         z = np.where(missing, 0.0, X - self.score.posterior_mean_)
-        patterns, rows_of = _rows_by_pattern(missing)
-        tasks = [
-            np.eye(X.shape[1]) if len(rows) > X.shape[1] else z[rows]
-            for rows in rows_of
-        ]
-        expected = self._expectations(patterns, tasks)
-        result = np.empty_like(z)
-        for rows, task, e in zip(rows_of, tasks, expected, strict=True):
-            result[rows] = z[rows] @ e if len(rows) > len(task) else e
-        return result + self.score.posterior_mean_
+        return self._expectations(z, missing) + self.score.posterior_mean_
 
-    def _expectations(self, patterns, tasks):
-        """Mean over DAGs of what `tasks` make each pattern of missing cells expect."""
-        chunks = [
-            _PatternChunk(patterns[part], tasks[part])
-            for part in _pattern_parts(patterns)
-        ]
-        families = self.families
-        weights = self._regression_weights()
-        shares = families.counts / families.counts.sum()
-        for of_dag, share in zip(families.of_dag.T, shares, strict=True):
-            of_node = weights[of_dag]
-            precision = of_node.T @ of_node
-            dense = precision.toarray()
+    def _expectations(self, z, missing):
+        """Expectations where every DAG is a normal distribution, as deviations."""
+        result, families = np.empty_like(z), self.families
+        chunks = [_PatternChunk(z, missing, rows) for rows in _equal_rows(missing)]
+        roots = self._regression_weights()
+        for dag, of_dag in enumerate(families.of_dag.T):
+            network = _Network(dag, roots[of_dag])
             for chunk in chunks:
-                chunk.add_expectations(precision, dense, share)
-        return [e for chunk in chunks for e in chunk.split()]
+                chunk.add(network, self)
+        for chunk in chunks:
+            result[chunk.rows] = chunk.total / chunk.weight
+        return result
 
     def _regression_weights(self):
-        """Row w_i / √v_i for each family: 1 at the child and −b_i at the parents."""
+        """Row w_i / √v_i for each family."""
         families, columns, values = self.families, [], []
         for node, parents in zip(families.node, families.parents, strict=True):
             coefficients, variance = self.score.regression(node, parents)
@@ -76,86 +68,267 @@ class LinearPredictor(Predictor):
             shape=(len(columns), len(families.of_dag)),
         )
 
+    def _log_observed(self, network, z, square, log_det, n_missing):
+        """Log densities of the observed cells in a DAG, row by row.
+
+        Parameters
+        ----------
+        network : _Network
+            The DAG.
+        z : ndarray of shape (n_rows, n_features)
+            The rows, unobserved cells at their expectation.
+        square : ndarray of shape (n_rows,)
+            zᵀ Λ z.
+        log_det : ndarray of shape (n_rows,)
+            ln det Λ of the unobserved cells.
+        n_missing : int
+            How many cells are unobserved in each row.
+        """
+        n_seen = z.shape[1] - n_missing
+        return 0.5 * (network.log_det - log_det - square - n_seen * np.log(2 * np.pi))
+
+    def _log_cell(self, square, distance, left, n_missing):
+        """Log densities of each observed cell given the others, in a DAG.
+
+        Parameters
+        ----------
+        square : ndarray of shape (n_rows,)
+            zᵀ Λ z.
+        distance : ndarray of shape (n_rows, n_features)
+            By how much each cell adds to that.
+        left : ndarray of shape (n_rows, n_features)
+            Its precision given the others.
+        n_missing : int
+            How many cells are unobserved in each row.
+        """
+        return 0.5 * (np.log(left / (2 * np.pi)) - distance)
+
 
 class StudentPredictor(LinearPredictor):
-    """The same for BGe, whose densities are Student t of one scatter matrix."""
+    """The same for BGe, whose densities are Student t of one scatter matrix T.
 
-    def log_density(self, X):
-        """Log of the mean over DAGs of each row's predictive density."""
-        X, families = self._read(X), self.families
-        mean, scatter, floor, offset, df = self.score.student_t()
-        n_rows, n = X.shape
-        z = np.zeros((padded(n_rows), n))
-        z[:n_rows] = X - mean
-        tiles = z.reshape(-1, TILE, n).transpose(0, 2, 1).reshape(-1, TILE)
-        first_parent, parents = csr(families.parents)
-        result = np.empty(len(z))
-        log_mean_student_t(
-            np.ascontiguousarray(tiles),
-            scatter,
-            floor,
-            offset,
-            df,
-            families.node.astype(np.int32),
-            first_parent,
-            parents,
-            families.of_dag_by_dag,
-            families.log_shares,
-            result,
-        )
-        return result[:n_rows]
-
-
-def _rows_by_pattern(missing):
-    """Distinct patterns of missing cells, and the rows that have each.
-
-    Patterns stand in the order of how many are missing: equal numbers go together.
+    Λ is T⁻¹ here, without the edges that a DAG lacks.
     """
-    patterns, _, pattern_of = unique_rows(missing)
-    order = np.argsort(patterns.sum(axis=1), kind="stable")
-    patterns, pattern_of = patterns[order], np.argsort(order)[pattern_of]
-    ends = np.cumsum(np.bincount(pattern_of))
-    return patterns, np.split(np.argsort(pattern_of, kind="stable"), ends[:-1])
+
+    def __init__(self, score, samples):
+        super().__init__(score, samples)
+        _, scatter, floor, self.offset, self.df = score.student_t()
+        self.constants = scatter, floor, self.offset, self.df
+
+    @cached_property
+    def _of_families(self):
+        return self._regressions(self.families.node, self.families.parents)
+
+    def _regressions(self, nodes, sets):
+        return Regressions(*self.constants, np.asarray(nodes, np.int32), *csr(sets))
+
+    def _log_terms(self, X, n_rows):
+        return self._densities(X - self.score.posterior_mean_, self._of_families)
+
+    def _densities(self, z, regressions):
+        """Log densities of the regressions' nodes given their sets, row by row."""
+        tiles = _tiles(z)
+        terms = np.empty((regressions.n_sets, padded(len(z))))
+        regressions.log_densities(tiles, terms)
+        return terms
+
+    def _expectations(self, z, missing):
+        result, n_missing = np.empty_like(z), missing.sum(axis=1)
+        nodes = range(z.shape[1])
+        complete = np.flatnonzero(n_missing == 0)
+        if len(complete):
+            self._integrate(z, complete, nodes, result)
+        # A cell's prediction does not look at it: where no other one is unobserved, it
+        # may have any value.
+        for node in nodes:
+            rows = np.flatnonzero(missing[:, node] & (n_missing == 1))
+            if len(rows):
+                self._integrate(z, rows, [node], result)
+        rows = np.flatnonzero(n_missing > 0)
+        if len(rows):
+            integrated = missing & (n_missing == 1)[:, None]
+            normal = super()._expectations(z[rows], missing[rows])
+            result[rows] = np.where(integrated[rows], result[rows], normal)
+        return result
+
+    def _integrate(self, z, rows, nodes, result):
+        """Expectations of nodes in rows without another unobserved cell."""
+        families = self.families
+        for part in row_slices(len(rows), len(families.node) + len(families.counts)):
+            here = rows[part]
+            log_weights = self._log_weights(self._densities(z[here], self._of_families))
+            tiles, expected = _tiles(z[here]), np.empty(padded(len(here)))
+            for node in nodes:
+                chosen, regressions, blankets = self._blankets(node)
+                regressions.expectations(
+                    tiles, chosen.log_sums(log_weights), *blankets, expected
+                )
+                result[here, node] = expected[: len(here)]
+
+    def _blankets(self, node):
+        """The families that have a node, as products of powers of quadratics.
+
+        Returns
+        -------
+        chosen : Chosen
+            The groups of DAGs that agree in them.
+        regressions : Regressions
+            Of the node on all sets that occur.
+        blankets : tuple of ndarray
+            Of each group the sets and the powers, and where they begin.
+        """
+        families, df, numbers = self.families, self.df, {}
+        chosen = families.blankets(node)
+        powers_of = []
+        for group in range(chosen.n_groups):
+            own = chosen.members[chosen.first[group] : chosen.first[group + 1]]
+            powers = defaultdict(float)
+            for family in chosen.families[own]:
+                parents, child = families.parents[family], families.node[family]
+                size = df + len(parents)
+                if child == node:
+                    powers[tuple(parents)] -= (size + 1) / 2
+                else:
+                    others = tuple(parents[parents != node])
+                    powers[others] += size / 2
+                    powers[tuple(sorted((*others, child)))] -= (size + 1) / 2
+            # a set of several families may have lost all power
+            powers = {used: power for used, power in powers.items() if power}
+            powers_of.append(powers)
+            for used in powers:
+                numbers.setdefault(used, len(numbers))
+        sets = [[numbers[used] for used in powers] for powers in powers_of]
+        regressions = self._regressions(
+            np.full(len(numbers), node), [np.array(s, dtype=int) for s in numbers]
+        )
+        powers = np.concatenate([[*powers.values()] for powers in powers_of])
+        return chosen, regressions, (*csr(sets), powers)
+
+    # Several cells unobserved: in a DAG with all edges the joint density is Student t,
+    # and what follows is exact. In others it is for many degrees of freedom.
+
+    def _regression_weights(self):
+        # from variances to what they are estimated from
+        return super()._regression_weights() / np.sqrt(self.df - 2)
+
+    def _log_observed(self, network, z, square, log_det, n_missing):
+        n, families = z.shape[1], self.families
+        own = families.of_dag[:, network.dag]
+        of_dag = self._regressions(np.arange(n), [families.parents[f] for f in own])
+        log_joint = self._densities(z, of_dag)[:, : len(z)].sum(axis=0)
+        return (
+            log_joint
+            + n_missing / 2 * np.log(np.pi * (self.offset + square))
+            + gammaln((self.df + n - n_missing) / 2)
+            - gammaln((self.df + n) / 2)
+            - log_det / 2
+        )
+
+    def _log_cell(self, square, distance, left, n_missing):
+        df = self.df + distance.shape[1] - n_missing - 1
+        rest = self.offset + np.maximum(square[:, None] - distance, 0.0)
+        return (
+            gammaln((df + 1) / 2)
+            - gammaln(df / 2)
+            + 0.5 * np.log(left / (np.pi * rest))
+            - (df + 1) / 2 * np.log1p(distance / rest)
+        )
 
 
-def _pattern_parts(patterns):
-    """Slices of patterns that miss equally many, none too large for memory."""
-    sizes, starts = np.unique(patterns.sum(axis=1), return_index=True)
-    stops = np.append(starts[1:], len(patterns))
-    for size, start, stop in zip(sizes, starts, stops, strict=True):
-        for part in row_slices(stop - start, (2 * size + 1) * patterns.shape[1]):
-            yield slice(start + part.start, start + part.stop)
+class _Network:
+    """A DAG as a normal distribution.
+
+    Parameters
+    ----------
+    dag : int
+        Its number.
+    roots : sparse array of shape (n_features, n_features)
+        Row i is w_i / √v_i.
+    """
+
+    def __init__(self, dag, roots):
+        self.dag = dag
+        self.roots = roots
+        self.precision = roots.T @ roots
+        self.dense = self.precision.toarray()
+        # w_i is 1 at i, and in the order of the DAG the matrix is triangular
+        self.log_det = 2 * np.log(roots.diagonal()).sum()
+
+
+def _equal_rows(missing):
+    """Rows that miss equally many cells, none too many for memory."""
+    n_missing = missing.sum(axis=1)
+    for size in np.unique(n_missing):
+        rows = np.flatnonzero(n_missing == size)
+        # in the order of their patterns, of which a slice then has few
+        rows = rows[np.lexsort(missing[rows].T)]
+        for part in row_slices(len(rows), (2 * size + 8) * missing.shape[1]):
+            yield rows[part]
 
 
 class _PatternChunk:
-    """Rows whose patterns miss equally many cells, worked on at once."""
+    """Rows that miss equally many cells, and sums over DAGs of their expectations.
 
-    def __init__(self, patterns, tasks):
-        lengths = [len(task) for task in tasks]
-        self.ends = np.cumsum(lengths)
-        self.pattern = np.repeat(np.arange(len(patterns)), lengths)
-        self.z = np.concatenate(tasks)
+    With zeros z_M at the unobserved cells M, e_M = −Λ_MM⁻¹ (Λ z)_M is the expectation
+    of these. With it filled in, an observed v has the expectation z_v − (Λ z)_v / l_v
+    given the others, and l_v = Λ_vv − Λ_vM Λ_MM⁻¹ Λ_Mv is its precision.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Which rows these are.
+    total, weight : ndarray of shape (n_rows, n_features)
+        Sums of weighted expectations and of weights, relative to the largest weight.
+    """
+
+    def __init__(self, z, missing, rows):
+        self.rows, self.z = rows, z[rows]
+        patterns, _, self.pattern = unique_rows(missing[rows])
         self.missing = np.nonzero(patterns)[1].reshape(len(patterns), -1)
+        self.is_missing = missing[rows]
         self.total = np.zeros_like(self.z)
+        self.weight = np.zeros_like(self.z)
+        self.peak = np.full_like(self.z, -np.inf)
 
-    def add_expectations(self, precision, dense, share):
+    def add(self, network, predictor):
         """Add one DAG's expectations to the total."""
-        z, M = self.z, self.missing
-        left = np.diag(dense)
-        if M.shape[1]:
-            at_rows = np.arange(len(z))[:, None], M[self.pattern]
+        z, M, pattern = self.z, self.missing, self.pattern
+        n_missing = M.shape[1]
+        dense, left = network.dense, np.diag(network.dense)[None]
+        log_det, at = np.zeros(len(M)), np.zeros(len(z), dtype=int)
+        if n_missing:
+            at_rows, at = (np.arange(len(z))[:, None], M[pattern]), pattern
+            block = dense[M[:, :, None], M[:, None, :]]
+            inverse, log_det = np.linalg.inv(block), np.linalg.slogdet(block)[1]
+            pull = (network.precision @ z.T).T[at_rows]
             z = z.copy()
-            z[at_rows] = 0.0
-            inverse = np.linalg.inv(dense[M[:, :, None], M[:, None, :]])
-            pull = (precision @ z.T).T[at_rows]
-            z[at_rows] = -(inverse[self.pattern] @ pull[:, :, None])[:, :, 0]
-            rows = dense[M]
-            left = left - np.einsum("pmn,pmn->pn", rows, inverse @ rows)
+            z[at_rows] = -(inverse[pattern] @ pull[:, :, None])[:, :, 0]
+            left = left - np.einsum("pmn,pmn->pn", dense[M], inverse @ dense[M])
             # Unobserved variables have their expectation already, and no pull left.
-            left[np.arange(len(M))[:, None], M] = np.inf
-            left = left[self.pattern]
-        self.total += share * (z - (precision @ z.T).T / left)
+            left[np.arange(len(M))[:, None], M] = 1.0
+        left = left[at]
+        gap = (network.precision @ z.T).T / left
+        gap[self.is_missing] = 0.0
+        square = ((network.roots @ z.T) ** 2).sum(axis=0)
+        log_weight = predictor.families.log_shares[network.dag] + (
+            predictor._log_observed(network, z, square, log_det[pattern], n_missing)
+        )
+        of_cell = predictor._log_cell(square, gap**2 * left, left, n_missing)
+        self._add(
+            z - gap, log_weight[:, None] - np.where(self.is_missing, 0.0, of_cell)
+        )
 
-    def split(self):
-        """Give the expectations of each pattern."""
-        return np.split(self.total, self.ends[:-1])
+    def _add(self, expected, log_weight):
+        peak = np.maximum(self.peak, log_weight)
+        before, now = np.exp(self.peak - peak), np.exp(log_weight - peak)
+        self.total = self.total * before + expected * now
+        self.weight = self.weight * before + now
+        self.peak = peak
+
+
+def _tiles(z):
+    """Rows 16 at a time, by variables, filled up with zeros."""
+    whole = np.zeros((padded(len(z)), z.shape[1]))
+    whole[: len(z)] = z
+    tiles = whole.reshape(-1, TILE, z.shape[1]).transpose(0, 2, 1)
+    return np.ascontiguousarray(tiles.reshape(-1, TILE))

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from skbidag._core._predictive import log_mean_over_dags
+from skbidag._core._predictive import add_terms, log_mean_over_dags
 from skbidag._predictive._families import Families, padded, row_slices
 from skbidag._sklearn import _num_samples
 
@@ -35,17 +35,42 @@ class Predictor:
         X, families = self._read(X), self.families
         result = np.empty(_num_samples(X))
         for rows in row_slices(len(result), len(families.node)):
-            part = _safe_indexing(X, rows)
-            n_rows = rows.stop - rows.start
-            densities = np.zeros((len(families.node), padded(n_rows)))
-            for family, density in enumerate(densities):
-                density[:n_rows] = self._log_local(part, family)
-            log_mean = np.empty(densities.shape[1])
+            terms = self._log_terms(_safe_indexing(X, rows), rows.stop - rows.start)
+            log_mean = np.empty(terms.shape[1])
             log_mean_over_dags(
-                densities, families.of_dag_by_dag, families.log_shares, log_mean
+                terms, families.of_dag_by_dag, families.log_shares, log_mean
             )
-            result[rows] = log_mean[:n_rows]
+            result[rows] = log_mean[: rows.stop - rows.start]
         return result
+
+    def _log_terms(self, X, n_rows):
+        """Log densities of all families, of shape (n_families, padded(n_rows))."""
+        terms = np.zeros((len(self.families.node), padded(n_rows)))
+        for family, term in enumerate(terms):
+            term[:n_rows] = self._log_local(X, family)
+        return terms
+
+    def _log_weights(self, terms, of_dag=None):
+        """Log shares of the DAGs plus their families' terms, row by row.
+
+        Parameters
+        ----------
+        terms : ndarray of shape (n_families, n_padded)
+            Log densities.
+        of_dag : ndarray of int32 of shape (n_dags, n), default=None
+            The families that count, -1 for others; None is all of them.
+
+        Returns
+        -------
+        log_weights : ndarray of shape (n_dags, n_padded)
+            The sums.
+        """
+        families = self.families
+        of_dag = families.of_dag_by_dag if of_dag is None else of_dag
+        shape = (len(of_dag), terms.shape[1])
+        log_weights = np.broadcast_to(families.log_shares[:, None], shape).copy()
+        add_terms(terms, of_dag, log_weights)
+        return log_weights
 
     def sample(self, n_samples, rng):
         """Draw rows, each from a DAG drawn anew."""
