@@ -15,6 +15,7 @@ from skbidag.scores import BaseScore, CategoricalPredictiveScore, CategoricalSco
 
 # What may differ: it says how far chains go and how they are run, not where.
 FREE = {
+    "max_iter",
     "max_time",
     "memory_limit",
     "n_chains",

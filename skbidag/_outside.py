@@ -115,7 +115,9 @@ def edges_outside(additions, space, forbidden, draws, n_jobs=None):
             return edges
         log_sums = draws.log_sums[:, node]
         least = np.quantile(log_sums, 0.1) + LEAST_LOG_SHARE
-        starts = starting_sets(draws.dags[:, :, node], space.required[:, node])
+        starts = starting_sets(
+            draws.dags[:, :, node], space.required[:, node], space.candidates(node)
+        )
         sets, log_scores = sets_outside(additions, node, starts, others, n_extra, least)
         shares = shares_outside(sets, log_scores, may_join, log_sums)
         edges[others] = shares @ sets[:, others]
@@ -125,14 +127,20 @@ def edges_outside(additions, space, forbidden, draws, n_jobs=None):
     return np.column_stack(columns)
 
 
-def starting_sets(parents, required):
-    """The most frequent parent sets, and each of these without one of its members."""
+def starting_sets(parents, required, candidates=()):
+    """The most frequent parent sets, and each of these without one of its members.
+
+    And the most frequent one with each of the candidates: one that hardly ever is a
+    parent by itself may be together with somebody from outside.
+    """
     distinct, counts = np.unique(parents, axis=0, return_counts=True)
     starts = {}
     for row in distinct[np.argsort(-counts, kind="stable")[:MOST_STARTS]]:
         bits = [1 << int(parent) for parent in np.flatnonzero(row)]
         whole = sum(bits)
         free = [1 << int(parent) for parent in np.flatnonzero(row & ~required)]
+        if not starts:
+            starts = dict.fromkeys(whole | 1 << int(one) for one in candidates)
         starts |= dict.fromkeys([whole, *(whole ^ bit for bit in free)])
     return list(starts)
 

@@ -117,6 +117,7 @@ def test_built_in_data(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_files_hold_what_the_estimator_learned():
     run(*QUICK, "--seed", 3, "--out", "out")
     asia = load_asia(as_frame=True)
