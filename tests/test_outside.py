@@ -87,7 +87,7 @@ def test_edges_outside_against_all_parent_sets(kind, extended):
     if kind == "gaussian":
         X, score = make_gaussian_network(60, 5, random_state=2).data, BGe()
     else:
-        X, score = together(80, 2), BDe()
+        X, score = together(80, 2), BDe(edge_penalty=1.0)
     problem = problem_of(score, X, forbidden_edges=[(0, 1)])
     permitted = graph(5, (0, 2), (3, 4), (4, 1))
     space = make_space(permitted, problem.constraints, extended=extended)
