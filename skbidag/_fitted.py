@@ -142,8 +142,8 @@ class RowsMixin:
         """Expectation of every cell given the row's other cells.
 
         In the distribution that :meth:`score_samples` is the density of, so that DAGs
-        count by what they say of these cells. A NaN stands for an unobserved cell, which
-        is predicted like the others but not conditioned on.
+        count by what they say of these cells. A NaN stands for an unobserved cell,
+        which is predicted like the others but not conditioned on.
 
         Parameters
         ----------

@@ -20,6 +20,7 @@ from skbidag._posterior import DAGSamples
 from skbidag._predictive import (
     _categorical,
     _families,
+    _gaussian,
     log_density,
     predict,
     sample,
@@ -263,6 +264,21 @@ def test_expectation_is_that_of_the_density(n_rows):
         assert abs(got[row, v] - expected) < 1e-6 * spread[v]
 
 
+@pytest.mark.parametrize("n_rows", [60, 500, 5000])
+def test_expansion_where_integrals_are_many(n_rows, monkeypatch):
+    """It tells where it would not do."""
+    score, samples, X = gaussian_case(n_rows, n_rows)
+    spread = X.std(axis=0)
+    new = X[:50].copy()
+    new[40:, 1] += 5 * spread[1]
+    integrated = predict(score, samples, new)
+    monkeypatch.setattr(_gaussian, "FEW_BLANKETS", 0)
+    expanded = predict(score, samples, new)
+    # what is left out is known by its order, and is here up to ten times as much
+    assert (np.abs(expanded - integrated) < 1e-5 * spread).all()
+    assert (expanded != integrated).any()
+
+
 def test_outliers_are_integrated_as_well():
     """Families contradict each other by many standard deviations."""
     for n_rows, away in (5, 30.0), (50, 30.0), (50, 300.0), (5000, 30.0):
@@ -272,9 +288,7 @@ def test_outliers_are_integrated_as_well():
         new[0, 1] += away * spread[1]
         got = predict(score, samples, new)
         for v in (0, 2, 3):
-            (expected,) = on_a_wide_grid(
-                score, samples, new[0], [v], n_points=200_001
-            )
+            (expected,) = on_a_wide_grid(score, samples, new[0], [v], n_points=200_001)
             assert abs(got[0, v] - expected) < 1e-5 * spread[v]
 
 
@@ -332,9 +346,7 @@ def test_expectation_of_a_mixture_of_normals(gaussian, monkeypatch, slice_bytes)
     X[10:20, [0, 1, 2, 4]] = 1.5 + np.arange(40).reshape(10, 4) % 7
     X[30:40] = np.arange(50).reshape(10, 5) % 9  # complete rows
     got = predict(score, packed(dags), X)
-    np.testing.assert_allclose(
-        got, naive_normal_expectation(score, dags, X), atol=1e-8
-    )
+    np.testing.assert_allclose(got, naive_normal_expectation(score, dags, X), atol=1e-8)
     np.testing.assert_allclose(got[0], score.posterior_mean_)
 
 

@@ -261,7 +261,10 @@ class CategoricalPredictor(Predictor):
         n_values = np.prod(self.local.n_levels[free], dtype=float)
         height = chosen.n_groups * self.local.n_levels[free[0]]
         if n_values <= MAX_ENUMERATED:
-            height, sums = height + int(n_values) * len(chosen.families), self._enumerate
+            height, sums = (
+                height + int(n_values) * len(chosen.families),
+                self._enumerate,
+            )
         else:
             height, sums = height + MAX_TABLE, self._eliminate
         for part in row_slices(len(codes), height):
