@@ -20,6 +20,7 @@ from skbidag._posterior import DAGSamples
 from skbidag._predictive import (
     _categorical,
     _families,
+    _gaussian,
     log_density,
     predict,
     sample,
@@ -261,6 +262,21 @@ def test_expectation_is_that_of_the_density(n_rows):
     for row, v in product(range(len(new)), range(4)):
         (expected,) = on_a_wide_grid(score, samples, new[row], [v], n_points=40_001)
         assert abs(got[row, v] - expected) < 1e-6 * spread[v]
+
+
+@pytest.mark.parametrize("n_rows", [60, 500, 5000])
+def test_expansion_where_integrals_are_many(n_rows, monkeypatch):
+    """It tells where it would not do."""
+    score, samples, X = gaussian_case(n_rows, n_rows)
+    spread = X.std(axis=0)
+    new = X[:50].copy()
+    new[40:, 1] += 5 * spread[1]
+    integrated = predict(score, samples, new)
+    monkeypatch.setattr(_gaussian, "FEW_BLANKETS", 0)
+    expanded = predict(score, samples, new)
+    # what is left out is known by its order, and is here up to ten times as much
+    assert (np.abs(expanded - integrated) < 1e-5 * spread).all()
+    assert (expanded != integrated).any()
 
 
 def test_outliers_are_integrated_as_well():

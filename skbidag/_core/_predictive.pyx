@@ -49,8 +49,16 @@ cdef extern from *:
         }
     }
 
-    /* log of the sum over some DAGs of exp(weight), for 16 rows, of which peak has the
-       largest. */
+    /* peak = max(peak, weights), for 16 rows. */
+    SKB_CLONES void skb_raise(const double *weights, double *peak)
+    {
+        for (int k = 0; k < 4; k++) {
+            skb_vec new = SKB_LOAD(weights + 4 * k), old = SKB_LOAD(peak + 4 * k);
+            SKB_STORE(peak + 4 * k, SKB_SELECT((skb_int)(new > old), new, old));
+        }
+    }
+
+    /* total += exp(weights - peak), for 16 rows. */
     SKB_CLONES void skb_add_weights(
         const double *weights, const double *peak, double *total)
     {
@@ -114,6 +122,7 @@ cdef extern from *:
         const double *, Py_ssize_t, const int32_t *, Py_ssize_t, Py_ssize_t,
         const double *, double *, double *,
     ) noexcept nogil
+    void skb_raise(const double *, double *) noexcept nogil
     void skb_add_weights(const double *, const double *, double *) noexcept nogil
     void skb_add_terms(
         const double *, Py_ssize_t, const int32_t *, Py_ssize_t, double *,
@@ -220,6 +229,7 @@ def group_log_sums(
         Py_ssize_t n_rows = log_weights.shape[1], n_groups = out.shape[0]
         Py_ssize_t start, d, g, r
         double[:, ::1] total = np.empty((n_groups, SKB_TILE))
+        const Py_ssize_t[::1] size = np.bincount(group, minlength=n_groups)
     with nogil:
         for start in range(0, n_rows, 16):
             for g in range(n_groups):
@@ -227,16 +237,16 @@ def group_log_sums(
                     out[g, start + r] = -1e300  # not infinity: it is subtracted
                     total[g, r] = 0.0
             for d in range(dags.shape[0]):
-                for r in range(SKB_TILE):
-                    out[group[d], start + r] = max(
-                        out[group[d], start + r], log_weights[dags[d], start + r]
-                    )
+                skb_raise(&log_weights[dags[d], start], &out[group[d], start])
             for d in range(dags.shape[0]):
-                skb_add_weights(
-                    &log_weights[dags[d], start], &out[group[d], start],
-                    &total[group[d], 0],
-                )
+                if size[group[d]] > 1:
+                    skb_add_weights(
+                        &log_weights[dags[d], start], &out[group[d], start],
+                        &total[group[d], 0],
+                    )
             for g in range(n_groups):
+                if size[g] == 1:
+                    continue
                 for r in range(SKB_TILE):
                     if total[g, r] > 0.0:
                         out[g, start + r] += skb_log(total[g, r])
@@ -482,7 +492,7 @@ cdef class HoledRows:
             False if in some DAG there is too much to sum over.
         """
         cdef:
-            Py_ssize_t dag, k, level, n_paths
+            Py_ssize_t k, level, n_paths
             double total, peak = -1e300
             bint done = True
         with nogil:

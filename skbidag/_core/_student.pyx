@@ -17,18 +17,22 @@ from the cell's own family (S are its parents) and two from each child's (S are 
 child's other parents, with a positive power, and these and the child).
 
 The expectation of x is an integral over a sum of such products, one for each blanket:
-the families that have x, which several DAGs may share. It is taken by the trapezoidal
-rule, which converges exponentially for such functions, at x = x0 + s sinh(k t) / k for
-whole numbers t. The step s is smaller than the narrowest product's standard deviation,
-by its normal approximation, and k makes steps grow in the tails, which fall as a power.
-Twenty points give eight digits and more.
+the families that have x, which several DAGs may share. With many degrees of freedom
+these are nearly normal, and Laplace's approximation gives mass and mean of each from
+six derivatives, which are sums over families (:meth:`Cell.expand`). It tells the size
+of what it leaves out. Where that is too much, the integral is taken by the trapezoidal
+rule (:meth:`Cell.integrate`), which converges exponentially for such functions, at
+x = x0 + s sinh(k t) / k for whole numbers t. The step s is smaller than the narrowest
+product's standard deviation, by its normal approximation, and k makes steps grow in
+the tails, which fall as a power. Thirty points give eight digits and more, at twenty
+times the cost.
 
 The loops go through the rows 16 at a time, and are C for the reasons that
 ``_vector.pxd`` gives.
 """
 
 import numpy as np
-from libc.math cimport exp, lgamma, log, sqrt
+from libc.math cimport exp, lgamma, sqrt
 from libc.stdint cimport int32_t
 
 from skbidag._core._vector cimport skb_log
@@ -93,15 +97,145 @@ cdef extern from *:
         }
     }
 
-    /* Log product of powers of one blanket. */
-    SKB_INLINE void skb_log_product(
-        const double *logs, const int32_t *sets, const double *powers, Py_ssize_t n,
-        int k, skb_vec *out)
+    /* Log products of powers: those of the families at one point. */
+    SKB_CLONES void skb_log_families(
+        Py_ssize_t n_families, const int32_t *first, const int32_t *sets,
+        const double *powers, const double *logs, double *out)
     {
-        skb_vec total = SKB_ALL(0.0);
-        for (Py_ssize_t i = 0; i < n; i++)
-            total += SKB_ALL(powers[i]) * SKB_LOAD(logs + SKB_TILE * sets[i] + 4 * k);
-        *out = total;
+        for (Py_ssize_t f = 0; f < n_families; f++)
+            for (int k = 0; k < 4; k++) {
+                skb_vec total = SKB_ALL(0.0);
+                for (Py_ssize_t i = first[f]; i < first[f + 1]; i++)
+                    total += SKB_ALL(powers[i])
+                             * SKB_LOAD(logs + SKB_TILE * sets[i] + 4 * k);
+                SKB_STORE(out + SKB_TILE * f + 4 * k, total);
+            }
+    }
+
+    /* The log product of a family at x relative to that at z, and its first six
+       derivatives at x. Those of ln q are polynomials in a = q' / q and b = q'' / q. */
+    SKB_CLONES void skb_derivatives(
+        Py_ssize_t n_families, const int32_t *first, const int32_t *sets,
+        const double *powers, const double *x, const double *z,
+        const double *location, const double *rest, const double *precision,
+        double *out)
+    {
+        for (Py_ssize_t f = 0; f < n_families; f++)
+            for (int k = 0; k < 4; k++) {
+                skb_vec total[7];
+                for (int d = 0; d < 7; d++)
+                    total[d] = SKB_ALL(0.0);
+                for (Py_ssize_t i = first[f]; i < first[f + 1]; i++) {
+                    const Py_ssize_t here = SKB_TILE * sets[i] + 4 * k;
+                    skb_vec w = SKB_ALL(precision[sets[i]]), power = SKB_ALL(powers[i]);
+                    skb_vec away = SKB_LOAD(x + 4 * k) - SKB_LOAD(location + here);
+                    skb_vec seen = SKB_LOAD(z + 4 * k) - SKB_LOAD(location + here);
+                    skb_vec q = SKB_LOAD(rest + here) + w * away * away;
+                    skb_vec ratio = q / (SKB_LOAD(rest + here) + w * seen * seen);
+                    skb_vec b = 2.0 * w / q, a = b * away, aa = a * a;
+                    skb_log_to(&ratio, &ratio);
+                    total[0] += power * ratio;
+                    total[1] += power * a;
+                    total[2] += power * (b - aa);
+                    total[3] += power * a * (2.0 * aa - 3.0 * b);
+                    total[4] += power * (aa * (12.0 * b - 6.0 * aa) - 3.0 * b * b);
+                    total[5] += power * a * (aa * (24.0 * aa - 60.0 * b)
+                                             + 30.0 * b * b);
+                    total[6] += power * (aa * (aa * (360.0 * b - 120.0 * aa)
+                                               - 270.0 * b * b) + 30.0 * b * b * b);
+                }
+                for (int d = 0; d < 7; d++)
+                    SKB_STORE(out + SKB_TILE * (7 * f + d) + 4 * k, total[d]);
+            }
+    }
+
+    /* A point amid the blankets: where all quadratics pull together. */
+    SKB_CLONES void skb_find_middle(
+        Py_ssize_t n_sets, const double *importance, const double *location,
+        const double *rest, double *x)
+    {
+        for (int k = 0; k < 4; k++) {
+            skb_vec total = SKB_ALL(0.0), moment = SKB_ALL(0.0);
+            for (Py_ssize_t i = 0; i < n_sets; i++) {
+                const Py_ssize_t here = SKB_TILE * i + 4 * k;
+                skb_vec pull = SKB_ALL(importance[i]) / SKB_LOAD(rest + here);
+                total += pull;
+                moment += pull * SKB_LOAD(location + here);
+            }
+            SKB_STORE(x + 4 * k, moment / total);
+        }
+    }
+
+    /* Laplace's approximation of one blanket's integral and mean, to the second order:
+       the log mass, the mean as a deviation from where the derivatives are taken, and
+       the size of the first terms left out, in standard deviations. */
+    SKB_CLONES void skb_expand(
+        const int32_t *families, Py_ssize_t n, const double *derivatives,
+        const double *weights, double *mass, double *mean, double *left_out)
+    {
+        /* one family after the other, whose numbers lie side by side */
+        skb_vec sums[7 * 4];
+        for (int i = 0; i < 28; i++)
+            sums[i] = SKB_ALL(0.0);
+        for (Py_ssize_t f = 0; f < n; f++) {
+            const double *own = derivatives + SKB_TILE * 7 * families[f];
+            for (int i = 0; i < 28; i++)
+                sums[i] += SKB_LOAD(own + 4 * i);
+        }
+        for (int k = 0; k < 4; k++) {
+            skb_vec h[7];
+            for (int d = 0; d < 7; d++)
+                h[d] = sums[4 * d + k];
+            /* coefficients of the Taylor series */
+            const skb_vec c1 = h[1], c2 = h[2] * 0.5, c3 = h[3] * (1.0 / 6.0);
+            const skb_vec c4 = h[4] * (1.0 / 24.0), c5 = h[5] * (1.0 / 120.0);
+            const skb_vec c6 = h[6] * (1.0 / 720.0);
+            skb_vec t = -c1 / h[2], slope, curve;
+            for (int turn = 0; turn < 2; turn++) {
+                slope = c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4
+                        + t * (5.0 * c5 + t * (6.0 * c6)))));
+                curve = 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5
+                        + t * (30.0 * c6))));
+                t -= slope / curve;
+            }
+            skb_vec value = h[0] + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * (c5
+                            + t * c6)))));
+            curve = -(2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5
+                      + t * (30.0 * c6)))));
+            skb_vec third = 6.0 * c3 + t * (24.0 * c4 + t * (60.0 * c5
+                            + t * (120.0 * c6)));
+            skb_vec fourth = 24.0 * c4 + t * (120.0 * c5 + t * (360.0 * c6));
+            skb_vec fifth = 120.0 * c5 + t * (720.0 * c6);
+            skb_int peaked = (skb_int)(curve > SKB_ALL(1e-300));
+            curve = SKB_SELECT(peaked, curve, SKB_ALL(1e-300));
+            skb_vec log_curve, width;
+            skb_log_to(&curve, &log_curve);
+            width = -0.5 * log_curve;
+            skb_exp_to(&width, &width);
+            skb_vec square = width * width;
+            third *= square * width;
+            fourth *= square * square;
+            fifth *= square * square * width;
+            skb_vec sixth = h[6] * square * square * square, tt = third * third;
+            skb_vec around = 1.0 + fourth * 0.125 + tt * (5.0 / 24.0)
+                + sixth * (1.0 / 48.0)
+                + fourth * fourth * (35.0 / 384.0) + third * fifth * (7.0 / 48.0)
+                + tt * fourth * (35.0 / 64.0) + tt * tt * (385.0 / 1152.0);
+            around = SKB_SELECT((skb_int)(around > SKB_ALL(0.1)), around, SKB_ALL(0.1));
+            skb_log_to(&around, &around);
+            SKB_STORE(mass + 4 * k, SKB_LOAD(weights + 4 * k) + value
+                      - 0.5 * log_curve + around);
+            SKB_STORE(mean + 4 * k, t + width * (third * 0.5 + fifth * 0.125
+                      + third * (fourth * (2.0 / 3.0) + tt * (5.0 / 8.0))));
+            /* the first terms left out; and far from where derivatives are taken, the
+               seventh, which is of the order of the third times the fourth squared */
+            skb_vec even = fourth * fourth, far = t * t * curve;
+            skb_vec odd = SKB_SELECT((skb_int)(third < SKB_ALL(0.0)), -third, third);
+            skb_vec err = odd * (even * (1.0 + far * far * far) + tt * tt);
+            even = SKB_SELECT((skb_int)(fourth < SKB_ALL(0.0)), -fourth, fourth);
+            err += odd * tt * even;
+            SKB_STORE(left_out + 4 * k, SKB_SELECT(peaked, err, SKB_ALL(1.0)));
+        }
     }
 
     /* Normal approximation of one blanket. At x, a quadratic pulls towards its own
@@ -109,14 +243,16 @@ cdef extern from *:
        is in balance is a peak. Starts as if x were at every minimum. Where those that
        push leave nothing, those that pull are taken alone. */
     SKB_CLONES void skb_approximate(
-        const int32_t *sets, const double *powers, Py_ssize_t n, const double *location,
-        const double *rest, const double *precision, double *center, double *width)
+        const int32_t *members, Py_ssize_t n, const int32_t *first, const int32_t *sets,
+        const double *powers, const double *location, const double *rest,
+        const double *precision, double *center, double *width)
     {
         for (int k = 0; k < 4; k++) {
             skb_vec x = SKB_ALL(0.0), most = SKB_ALL(0.0);
             for (int turn = 0; turn < 4; turn++) {
                 skb_vec total = SKB_ALL(0.0), moment = total, pulls = total, to = total;
-                for (Py_ssize_t i = 0; i < n; i++) {
+                for (Py_ssize_t f = 0; f < n; f++)
+                for (Py_ssize_t i = first[members[f]]; i < first[members[f] + 1]; i++) {
                     const Py_ssize_t here = SKB_TILE * sets[i] + 4 * k;
                     skb_vec minimum = SKB_LOAD(location + here);
                     skb_vec w = SKB_ALL(precision[sets[i]]);
@@ -142,15 +278,16 @@ cdef extern from *:
         }
     }
 
-    /* Logarithms of one blanket's quadratics at its center, as a log product. */
+    /* Log product of one blanket at its center. */
     SKB_CLONES void skb_log_at(
-        const int32_t *sets, const double *powers, Py_ssize_t n, const double *x,
-        const double *location, const double *rest, const double *precision,
-        double *out)
+        const int32_t *members, Py_ssize_t n, const int32_t *first, const int32_t *sets,
+        const double *powers, const double *x, const double *location,
+        const double *rest, const double *precision, double *out)
     {
         for (int k = 0; k < 4; k++) {
             skb_vec total = SKB_ALL(0.0);
-            for (Py_ssize_t i = 0; i < n; i++) {
+            for (Py_ssize_t f = 0; f < n; f++)
+            for (Py_ssize_t i = first[members[f]]; i < first[members[f] + 1]; i++) {
                 const Py_ssize_t here = SKB_TILE * sets[i] + 4 * k;
                 skb_vec away = SKB_LOAD(x + 4 * k) - SKB_LOAD(location + here);
                 skb_vec value = SKB_LOAD(rest + here)
@@ -162,33 +299,52 @@ cdef extern from *:
         }
     }
 
-    /* out = weights - log product, for 16 rows. */
+    /* out = weights - log products of a blanket's families, for 16 rows. */
     SKB_CLONES void skb_take_out(
-        const double *logs, const int32_t *sets, const double *powers, Py_ssize_t n,
+        const double *families, const int32_t *members, Py_ssize_t n,
         const double *weights, double *out)
     {
         for (int k = 0; k < 4; k++) {
-            skb_vec value;
-            skb_log_product(logs, sets, powers, n, k, &value);
-            SKB_STORE(out + 4 * k, SKB_LOAD(weights + 4 * k) - value);
+            skb_vec total = SKB_LOAD(weights + 4 * k);
+            for (Py_ssize_t f = 0; f < n; f++)
+                total -= SKB_LOAD(families + SKB_TILE * members[f] + 4 * k);
+            SKB_STORE(out + 4 * k, total);
         }
     }
 
-    /* The sum over blankets of exp(shift + log product), for 16 rows. */
+    /* Mean over blankets of their means, weighted by exp(mass), for 16 rows. */
+    SKB_CLONES void skb_average(
+        Py_ssize_t n_blankets, const double *mass, const double *mean, double *out)
+    {
+        for (int k = 0; k < 4; k++) {
+            skb_vec peak = SKB_ALL(-1e300), total = SKB_ALL(0.0), moment = total;
+            for (Py_ssize_t b = 0; b < n_blankets; b++) {
+                skb_vec value = SKB_LOAD(mass + SKB_TILE * b + 4 * k);
+                peak = SKB_SELECT((skb_int)(value > peak), value, peak);
+            }
+            for (Py_ssize_t b = 0; b < n_blankets; b++) {
+                skb_vec value = SKB_LOAD(mass + SKB_TILE * b + 4 * k) - peak;
+                skb_exp_to(&value, &value);
+                total += value;
+                moment += value * SKB_LOAD(mean + SKB_TILE * b + 4 * k);
+            }
+            SKB_STORE(out + 4 * k, moment / total);
+        }
+    }
+
+    /* The sum over blankets of exp(shift + log products), for 16 rows. */
     SKB_CLONES void skb_add_blankets(
-        Py_ssize_t n_kept, const int32_t *kept, const int32_t *first,
-        const int32_t *sets, const double *powers, const double *logs,
-        const double *shift, double *out)
+        Py_ssize_t n_blankets, const int32_t *first, const int32_t *members,
+        const double *families, const double *shift, double *out)
     {
         skb_vec total[4];
         for (int k = 0; k < 4; k++)
             total[k] = SKB_ALL(0.0);
-        for (Py_ssize_t i = 0; i < n_kept; i++) {
-            const Py_ssize_t b = kept[i], at = first[b], n = first[b + 1] - at;
+        for (Py_ssize_t b = 0; b < n_blankets; b++) {
             for (int k = 0; k < 4; k++) {
-                skb_vec value;
-                skb_log_product(logs, sets + at, powers + at, n, k, &value);
-                value += SKB_LOAD(shift + SKB_TILE * b + 4 * k);
+                skb_vec value = SKB_LOAD(shift + SKB_TILE * b + 4 * k);
+                for (Py_ssize_t f = first[b]; f < first[b + 1]; f++)
+                    value += SKB_LOAD(families + SKB_TILE * members[f] + 4 * k);
                 value = SKB_SELECT((skb_int)(value > SKB_ALL(700.0)),
                                    SKB_ALL(700.0), value);
                 skb_exp_to(&value, &value);
@@ -212,29 +368,43 @@ cdef extern from *:
         Py_ssize_t, const double *, const double *, const double *, const double *,
         double *,
     ) noexcept nogil
-    void skb_approximate(
-        const int32_t *, const double *, Py_ssize_t, const double *, const double *,
-        const double *, double *, double *,
-    ) noexcept nogil
-    void skb_log_at(
-        const int32_t *, const double *, Py_ssize_t, const double *, const double *,
-        const double *, const double *, double *,
-    ) noexcept nogil
-    void skb_take_out(
-        const double *, const int32_t *, const double *, Py_ssize_t, const double *,
+    void skb_log_families(
+        Py_ssize_t, const int32_t *, const int32_t *, const double *, const double *,
         double *,
     ) noexcept nogil
+    void skb_derivatives(
+        Py_ssize_t, const int32_t *, const int32_t *, const double *, const double *,
+        const double *, const double *, const double *, const double *, double *,
+    ) noexcept nogil
+    void skb_find_middle(
+        Py_ssize_t, const double *, const double *, const double *, double *,
+    ) noexcept nogil
+    void skb_expand(
+        const int32_t *, Py_ssize_t, const double *, const double *, double *,
+        double *, double *,
+    ) noexcept nogil
+    void skb_average(
+        Py_ssize_t, const double *, const double *, double *,
+    ) noexcept nogil
+    void skb_approximate(
+        const int32_t *, Py_ssize_t, const int32_t *, const int32_t *, const double *,
+        const double *, const double *, const double *, double *, double *,
+    ) noexcept nogil
+    void skb_log_at(
+        const int32_t *, Py_ssize_t, const int32_t *, const int32_t *, const double *,
+        const double *, const double *, const double *, const double *, double *,
+    ) noexcept nogil
+    void skb_take_out(
+        const double *, const int32_t *, Py_ssize_t, const double *, double *,
+    ) noexcept nogil
     void skb_add_blankets(
-        Py_ssize_t, const int32_t *, const int32_t *, const int32_t *, const double *,
-        const double *, const double *, double *,
+        Py_ssize_t, const int32_t *, const int32_t *, const double *, const double *,
+        double *,
     ) noexcept nogil
 
-# A blanket whose share is below exp(-40) of another's does not count.
-cdef double NEGLIGIBLE = 40.0
-
 # Steps in units of the narrowest standard deviation: at 0.7 the rule's error is of the
-# order of exp(-2 (pi / 0.7)^2) in the middle, and still 1e-8 where steps are 1. With few
-# degrees of freedom functions are less smooth, and steps are up to half as long.
+# order of exp(-2 (pi / 0.7)^2) in the middle, and still 1e-8 where steps are 1. With
+# few degrees of freedom functions are less smooth, and steps are up to half as long.
 cdef double STEP = 0.7
 
 # A pair of points that adds less than this ends the sum.
@@ -358,7 +528,7 @@ cdef class Regressions:
                 half_df[f] = 0.5 * (self.df + self.first[f + 1] - self.first[f])
                 constant[f] = (
                     lgamma(half_df[f] + 0.5) - lgamma(half_df[f])
-                    + 0.5 * log(self.precision[f] / 3.141592653589793238463)
+                    + 0.5 * skb_log(self.precision[f] / 3.141592653589793238463)
                 )
             for tile in range(z.shape[0] // self.n):
                 rows = &z[tile * self.n, 0]
@@ -370,19 +540,71 @@ cdef class Regressions:
                         &out[f, tile * SKB_TILE],
                     )
 
-    def expectations(
+
+cdef class Cell:
+    """Expectations of one variable given all others of a row.
+
+    What is regressed must be that variable in all sets. Its own values have no effect
+    on the results.
+
+    Parameters
+    ----------
+    regressions : Regressions
+        Of the variable, on all sets that occur.
+    family_first : ndarray of int32, shape (n_families + 1,)
+        Where the quadratics of each family begin in `sets`.
+    sets, powers : ndarrays
+        The sets of the quadratics, and the powers they are raised to.
+    blanket_first : ndarray of int32, shape (n_blankets + 1,)
+        Where the families of each blanket begin in `members`.
+    members : ndarray of int32
+        The families of all blankets.
+    """
+
+    cdef:
+        Regressions of
+        const int32_t[::1] family_first, sets, blanket_first, members
+        const double[::1] powers
+        double[::1] importance
+        Py_ssize_t n_families, n_blankets
+        # of 16 rows: of sets, of families, of blankets
+        double[:, ::1] logs, families, derivatives
+        double[:, ::1] shift, center, width, mass
+
+    def __init__(
+        self, Regressions regressions, const int32_t[::1] family_first,
+        const int32_t[::1] sets, const double[::1] powers,
+        const int32_t[::1] blanket_first, const int32_t[::1] members,
+    ):
+        self.of = regressions
+        self.family_first, self.sets, self.powers = family_first, sets, powers
+        self.blanket_first, self.members = blanket_first, members
+        self.n_families = family_first.shape[0] - 1
+        self.n_blankets = blanket_first.shape[0] - 1
+        # by how much the quadratic of a set pulls in all blankets together
+        used = np.asarray(members)[: blanket_first[self.n_blankets]]
+        n_blankets_with = np.bincount(used, minlength=self.n_families)
+        n_terms = np.diff(family_first)
+        pull = np.repeat(n_blankets_with, n_terms) * np.asarray(powers)
+        self.importance = np.bincount(
+            np.asarray(sets)[: len(pull)], weights=pull, minlength=regressions.n_sets
+        ) * np.asarray(regressions.precision)[: regressions.n_sets]
+        self.logs = np.empty((regressions.n_sets, SKB_TILE))
+        self.families = np.empty((self.n_families, SKB_TILE))
+        self.derivatives = np.empty((7 * self.n_families, SKB_TILE))
+        self.shift = np.empty((self.n_blankets, SKB_TILE))
+        self.center = np.empty((self.n_blankets, SKB_TILE))
+        self.width = np.empty((self.n_blankets, SKB_TILE))
+        self.mass = np.empty((self.n_blankets, SKB_TILE))
+
+    def expand(
         self,
         const double[:, ::1] z,
         const double[:, ::1] log_weights,
-        const int32_t[::1] blanket_first,
-        const int32_t[::1] sets,
-        const double[::1] powers,
         double[::1] out,
+        double[::1] left_out,
     ):
-        """Expectations of one variable given all others, row by row.
-
-        What is regressed must be the same variable in all sets. Its own values have no
-        effect on the result.
+        """Expectations by Laplace's approximation to the second order.
 
         Parameters
         ----------
@@ -390,95 +612,149 @@ cdef class Regressions:
             Deviations from the mean, 16 rows at a time, by variables.
         log_weights : ndarray of shape (n_blankets, n_tiles * 16)
             Log densities of the rows in the DAGs of each blanket, added up.
-        blanket_first : ndarray of int32, shape (n_blankets + 1,)
-            Where the quadratics of each blanket begin in `sets`.
-        sets, powers : ndarrays
-            The sets of the quadratics, and the powers they are raised to.
+        out : ndarray of shape (n_tiles * 16,)
+            Gets the expectations, as deviations from the mean.
+        left_out : ndarray of shape (n_tiles * 16,)
+            Gets the size of what is neglected, in standard deviations of a blanket.
+        """
+        cdef:
+            Py_ssize_t tile, b, r, at
+            const double *rows
+            const double *own
+            double x[16]
+            double mean[16]
+        with nogil:
+            for tile in range(z.shape[0] // self.of.n):
+                rows = &z[tile * self.of.n, 0]
+                own = rows + SKB_TILE * self.of.nodes[0]
+                self.of.regress(rows)
+                skb_find_middle(
+                    self.of.n_sets, &self.importance[0], &self.of.location[0, 0],
+                    &self.of.rest[0, 0], x,
+                )
+                skb_derivatives(
+                    self.n_families, &self.family_first[0], &self.sets[0],
+                    &self.powers[0], x, own, &self.of.location[0, 0],
+                    &self.of.rest[0, 0], &self.of.precision[0],
+                    &self.derivatives[0, 0],
+                )
+                for r in range(SKB_TILE):
+                    left_out[tile * SKB_TILE + r] = 0.0
+                for b in range(self.n_blankets):
+                    at = self.blanket_first[b]
+                    skb_expand(
+                        &self.members[at], self.blanket_first[b + 1] - at,
+                        &self.derivatives[0, 0], &log_weights[b, tile * SKB_TILE],
+                        &self.mass[b, 0], &self.center[b, 0], &self.width[b, 0],
+                    )
+                    for r in range(SKB_TILE):
+                        left_out[tile * SKB_TILE + r] = max(
+                            left_out[tile * SKB_TILE + r], self.width[b, r]
+                        )
+                skb_average(
+                    self.n_blankets, &self.mass[0, 0], &self.center[0, 0], mean
+                )
+                for r in range(SKB_TILE):
+                    out[tile * SKB_TILE + r] = x[r] + mean[r]
+
+    def integrate(
+        self,
+        const double[:, ::1] z,
+        const double[:, ::1] log_weights,
+        double[::1] out,
+    ):
+        """Expectations by numerical integration, of any accuracy that matters.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_tiles * n, 16)
+            Deviations from the mean, 16 rows at a time, by variables.
+        log_weights : ndarray of shape (n_blankets, n_tiles * 16)
+            Log densities of the rows in the DAGs of each blanket, added up.
         out : ndarray of shape (n_tiles * 16,)
             Gets the expectations, as deviations from the mean.
         """
         cdef:
-            Py_ssize_t n_blankets = log_weights.shape[0], tile
-            double[:, ::1] logs = np.empty((self.n_sets, SKB_TILE))
-            double[:, ::1] shift = np.empty((n_blankets, SKB_TILE))
-            double[:, ::1] center = np.empty((n_blankets, SKB_TILE))
-            double[:, ::1] width = np.empty((n_blankets, SKB_TILE))
-            double[:, ::1] mass = np.empty((n_blankets, SKB_TILE))
-            int32_t[::1] kept = np.empty(n_blankets, dtype=np.int32)
             Grid grid
             const double *rows
-            Py_ssize_t b, at, n_kept
+            Py_ssize_t tile, b, at, size
         with nogil:
-            for tile in range(z.shape[0] // self.n):
-                rows = &z[tile * self.n, 0]
-                self.regress(rows)
-                skb_log_quadratics(
-                    self.n_sets, rows + SKB_TILE * self.nodes[0], &self.location[0, 0],
-                    &self.rest[0, 0], &self.precision[0], &logs[0, 0],
-                )
-                for b in range(n_blankets):
-                    at = blanket_first[b]
+            for tile in range(z.shape[0] // self.of.n):
+                rows = &z[tile * self.of.n, 0]
+                self.of.regress(rows)
+                self.log_families(rows + SKB_TILE * self.of.nodes[0])
+                for b in range(self.n_blankets):
+                    at = self.blanket_first[b]
+                    size = self.blanket_first[b + 1] - at
                     skb_take_out(
-                        &logs[0, 0], &sets[at], &powers[at], blanket_first[b + 1] - at,
-                        &log_weights[b, tile * SKB_TILE], &shift[b, 0],
+                        &self.families[0, 0], &self.members[at], size,
+                        &log_weights[b, tile * SKB_TILE], &self.shift[b, 0],
                     )
                     skb_approximate(
-                        &sets[at], &powers[at], blanket_first[b + 1] - at,
-                        &self.location[0, 0], &self.rest[0, 0], &self.precision[0],
-                        &center[b, 0], &width[b, 0],
+                        &self.members[at], size, &self.family_first[0], &self.sets[0],
+                        &self.powers[0], &self.of.location[0, 0], &self.of.rest[0, 0],
+                        &self.of.precision[0], &self.center[b, 0], &self.width[b, 0],
                     )
                     skb_log_at(
-                        &sets[at], &powers[at], blanket_first[b + 1] - at,
-                        &center[b, 0], &self.location[0, 0], &self.rest[0, 0],
-                        &self.precision[0], &mass[b, 0],
+                        &self.members[at], size, &self.family_first[0], &self.sets[0],
+                        &self.powers[0], &self.center[b, 0], &self.of.location[0, 0],
+                        &self.of.rest[0, 0], &self.of.precision[0], &self.mass[b, 0],
                     )
-                n_kept = choose_blankets(shift, mass, width, kept)
-                self.place_grid(
-                    blanket_first, sets, powers, center, width, mass,
-                    kept[:n_kept], &grid,
-                )
-                self.integrate(
-                    blanket_first, sets, powers, shift, kept[:n_kept], logs, &grid,
-                    &out[tile * SKB_TILE],
-                )
+                self.make_relative()
+                self.place_grid(&grid)
+                self.add_points(&grid, &out[tile * SKB_TILE])
 
-    cdef void place_grid(
-        self, const int32_t[::1] first, const int32_t[::1] sets,
-        const double[::1] powers, const double[:, ::1] center,
-        const double[:, ::1] width, const double[:, ::1] mass,
-        const int32_t[::1] kept, Grid *grid,
-    ) noexcept nogil:
+    cdef void log_families(self, const double *x) noexcept nogil:
+        """Log products of all families at one point for each of 16 rows."""
+        skb_log_quadratics(
+            self.of.n_sets, x, &self.of.location[0, 0], &self.of.rest[0, 0],
+            &self.of.precision[0], &self.logs[0, 0],
+        )
+        skb_log_families(
+            self.n_families, &self.family_first[0], &self.sets[0], &self.powers[0],
+            &self.logs[0, 0], &self.families[0, 0],
+        )
+
+    cdef void make_relative(self) noexcept nogil:
+        """Shift the blankets' logarithms so that the highest center has none."""
+        cdef Py_ssize_t b, r
+        cdef double top
+        for r in range(SKB_TILE):
+            top = -1e308
+            for b in range(self.n_blankets):
+                top = max(top, self.shift[b, r] + self.mass[b, r])
+            for b in range(self.n_blankets):
+                self.shift[b, r] -= top
+
+    cdef void place_grid(self, Grid *grid) noexcept nogil:
         """Middle, step and growth of steps for 16 rows."""
-        cdef Py_ssize_t i, b, k, r
+        cdef Py_ssize_t b, f, k, r
         cdef double low, high, narrow, location, half
         for r in range(SKB_TILE):
             low, high, narrow = 1e308, -1e308, 1e308
-            for i in range(kept.shape[0]):
-                b = kept[i]
-                if mass[b, r] < -NEGLIGIBLE:
-                    continue
-                low = min(low, center[b, r])
-                high = max(high, center[b, r])
-                narrow = min(narrow, width[b, r])
+            for b in range(self.n_blankets):
+                low = min(low, self.center[b, r])
+                high = max(high, self.center[b, r])
+                narrow = min(narrow, self.width[b, r])
                 # where families contradict each other, each may have a peak
-                for k in range(first[b], first[b + 1]):
-                    if powers[k] < 0.0:
-                        location = self.location[sets[k], r]
-                        low = min(low, location)
-                        high = max(high, location)
+                for f in range(self.blanket_first[b], self.blanket_first[b + 1]):
+                    for k in range(
+                        self.family_first[self.members[f]],
+                        self.family_first[self.members[f] + 1],
+                    ):
+                        if self.powers[k] < 0.0:
+                            location = self.of.location[self.sets[k], r]
+                            low = min(low, location)
+                            high = max(high, location)
             half = 0.5 * (high - low)
             grid.middle[r] = low + half
             grid.half[r] = half
-            grid.step[r] = STEP * narrow / (1.0 + 5.0 / self.df)
+            grid.step[r] = STEP * narrow / (1.0 + 5.0 / self.of.df)
             # steps grow by an eighth at most between the peaks
             half /= grid.step[r]
-            grid.growth[r] = 1.0 / sqrt(self.df + 4.0 * half * half)
+            grid.growth[r] = 1.0 / sqrt(self.of.df + 4.0 * half * half)
 
-    cdef void integrate(
-        self, const int32_t[::1] first, const int32_t[::1] sets,
-        const double[::1] powers, const double[:, ::1] shift,
-        const int32_t[::1] kept, double[:, ::1] logs, Grid *grid, double *out,
-    ) noexcept nogil:
+    cdef void add_points(self, Grid *grid, double *out) noexcept nogil:
         """Trapezoidal sums from the middle outwards, for 16 rows."""
         cdef:
             double x[16]
@@ -488,42 +764,37 @@ cdef class Regressions:
             double grown[16]
             double factor[16]
             double added[16]
-            double away, stretch
-            Py_ssize_t t, r
+            double away[16]
+            Py_ssize_t t = 0, r
             int side
             bint go_on = True
         for r in range(SKB_TILE):
-            total[r] = moment[r] = added[r] = 0.0
+            total[r] = moment[r] = 0.0
             grown[r] = 1.0
             factor[r] = exp(grid.growth[r])
-        t = 0
         while go_on and t < MOST_POINTS:
+            for r in range(SKB_TILE):
+                away[r] = 0.5 * (grown[r] - 1.0 / grown[r]) / grid.growth[r]
+                away[r] *= grid.step[r]
+                added[r] = 0.0
             for side in range(1 if t == 0 else 2):
                 for r in range(SKB_TILE):
-                    away = 0.5 * (grown[r] - 1.0 / grown[r]) / grid.growth[r]
-                    away *= grid.step[r]
-                    x[r] = grid.middle[r] + (away if side == 0 else -away)
-                skb_log_quadratics(
-                    self.n_sets, x, &self.location[0, 0], &self.rest[0, 0],
-                    &self.precision[0], &logs[0, 0],
-                )
+                    x[r] = grid.middle[r] + (away[r] if side == 0 else -away[r])
+                self.log_families(x)
                 skb_add_blankets(
-                    kept.shape[0], &kept[0], &first[0], &sets[0], &powers[0],
-                    &logs[0, 0], &shift[0, 0], value,
+                    self.n_blankets, &self.blanket_first[0], &self.members[0],
+                    &self.families[0, 0], &self.shift[0, 0], value,
                 )
                 for r in range(SKB_TILE):
-                    stretch = 0.5 * (grown[r] + 1.0 / grown[r])
-                    value[r] *= stretch
+                    value[r] *= 0.5 * (grown[r] + 1.0 / grown[r])
                     total[r] += value[r]
                     moment[r] += value[r] * (x[r] - grid.middle[r])
-                    added[r] = value[r] + (added[r] if side else 0.0)
+                    added[r] += value[r]
             go_on = False
             for r in range(SKB_TILE):
-                away = 0.5 * (grown[r] - 1.0 / grown[r]) / grid.growth[r]
-                away *= grid.step[r]
                 # its share in the first moment, of which tails have more
-                added[r] *= 1.0 + away / grid.step[r]
-                if away <= grid.half[r] or added[r] > ENOUGH * total[r]:
+                added[r] *= 1.0 + away[r] / grid.step[r]
+                if away[r] <= grid.half[r] or added[r] > ENOUGH * total[r]:
                     go_on = True
                 grown[r] *= factor[r]
             t += 1
@@ -536,36 +807,6 @@ cdef struct Grid:
     double half[16]
     double step[16]
     double growth[16]
-
-
-cdef Py_ssize_t choose_blankets(
-    double[:, ::1] shift, double[:, ::1] mass, const double[:, ::1] width,
-    int32_t[::1] kept,
-) noexcept nogil:
-    """Those that count in any row. Shifts and masses become relative to the largest."""
-    cdef:
-        Py_ssize_t b, r, n_kept = 0, n_blankets = shift.shape[0]
-        double peak[16]
-        double top[16]
-        double share
-        bint counts
-    for r in range(SKB_TILE):
-        peak[r] = top[r] = -1e308
-        for b in range(n_blankets):
-            share = shift[b, r] + mass[b, r]
-            top[r] = max(top[r], share)
-            peak[r] = max(peak[r], share + skb_log(width[b, r]))
-    for b in range(n_blankets):
-        counts = False
-        for r in range(SKB_TILE):
-            mass[b, r] += shift[b, r] + skb_log(width[b, r]) - peak[r]
-            if mass[b, r] > -NEGLIGIBLE:
-                counts = True
-            shift[b, r] -= top[r]
-        if counts:
-            kept[n_kept] = <int32_t> b
-            n_kept += 1
-    return n_kept
 
 
 cdef inline double dot(const double *a, const double *b, Py_ssize_t n) noexcept nogil:

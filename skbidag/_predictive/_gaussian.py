@@ -10,19 +10,26 @@ observed, the expectation is an integral in one dimension (``_core/_student.pyx`
 Where some are not, it takes the DAG for a normal distribution about the regressions.
 """
 
-from collections import defaultdict
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
-from sklearn.utils import check_array
+from sklearn.utils import check_array, gen_batches
 
-from skbidag._core._student import Regressions
+from skbidag._core._student import Cell, Regressions
 from skbidag._data import unique_rows
 from skbidag._predictive._families import TILE, csr, padded, row_slices
 from skbidag._predictive._predictor import Predictor
 from skbidag._sklearn import _check_n_features
+
+# An integral takes twenty times as long as an expansion. Where a cell has more than so
+# many different blankets, the latter is good enough if what it leaves out is not more
+# than this, in standard deviations.
+FEW_BLANKETS, LARGEST_ERROR = 100, 1e-6
+
+# Rows of which the densities of all families stay near the processor
+ROWS_IN_CACHE = 8 * TILE
 
 
 class LinearPredictor(Predictor):
@@ -122,6 +129,9 @@ class StudentPredictor(LinearPredictor):
     def _regressions(self, nodes, sets):
         return Regressions(*self.constants, np.asarray(nodes, np.int32), *csr(sets))
 
+    def _slices(self, n_rows):
+        return gen_batches(n_rows, ROWS_IN_CACHE)
+
     def _log_terms(self, X, n_rows):
         return self._densities(X - self.score.posterior_mean_, self._of_families)
 
@@ -154,55 +164,51 @@ class StudentPredictor(LinearPredictor):
     def _integrate(self, z, rows, nodes, result):
         """Expectations of nodes in rows without another unobserved cell."""
         families = self.families
-        for part in row_slices(len(rows), len(families.node) + len(families.counts)):
+        for part in row_slices(len(rows), len(families.counts)):
             here = rows[part]
-            log_weights = self._log_weights(self._densities(z[here], self._of_families))
-            tiles, expected = _tiles(z[here]), np.empty(padded(len(here)))
+            weights = self._log_evidence(z[here])
             for node in nodes:
-                chosen, regressions, blankets = self._blankets(node)
-                regressions.expectations(
-                    tiles, chosen.log_sums(log_weights), *blankets, expected
-                )
-                result[here, node] = expected[: len(here)]
+                chosen, cell = self._cell(node)
+                log_sums = chosen.log_sums(weights)
+                result[here, node] = _expectation(cell, z[here], log_sums)
 
-    def _blankets(self, node):
-        """The families that have a node, as products of powers of quadratics.
+    def _log_evidence(self, z):
+        """Log shares of the DAGs and log densities of rows, as `_log_weights`."""
+        weights = np.empty((len(self.families.counts), padded(len(z))))
+        for part in gen_batches(len(z), ROWS_IN_CACHE):
+            terms = self._densities(z[part], self._of_families)
+            weights[:, part.start : part.start + terms.shape[1]] = self._log_weights(
+                terms
+            )
+        return weights
+
+    def _cell(self, node):
+        """What the density of DAGs is as a function of one cell.
 
         Returns
         -------
         chosen : Chosen
-            The groups of DAGs that agree in them.
-        regressions : Regressions
-            Of the node on all sets that occur.
-        blankets : tuple of ndarray
-            Of each group the sets and the powers, and where they begin.
+            The families that have the node, and the groups of DAGs that agree in them.
+        cell : Cell
+            The product of powers of quadratics that they are.
         """
-        families, df, numbers = self.families, self.df, {}
-        chosen = families.blankets(node)
-        powers_of = []
-        for group in range(chosen.n_groups):
-            own = chosen.members[chosen.first[group] : chosen.first[group + 1]]
-            powers = defaultdict(float)
-            for family in chosen.families[own]:
-                parents, child = families.parents[family], families.node[family]
-                size = df + len(parents)
-                if child == node:
-                    powers[tuple(parents)] -= (size + 1) / 2
-                else:
-                    others = tuple(parents[parents != node])
-                    powers[others] += size / 2
-                    powers[tuple(sorted((*others, child)))] -= (size + 1) / 2
-            # a set of several families may have lost all power
-            powers = {used: power for used, power in powers.items() if power}
-            powers_of.append(powers)
-            for used in powers:
-                numbers.setdefault(used, len(numbers))
-        sets = [[numbers[used] for used in powers] for powers in powers_of]
-        regressions = self._regressions(
+        families, chosen = self.families, self.families.blankets(node)
+        numbers, sets, powers = {}, [], []
+        for family in chosen.families:
+            parents, child = families.parents[family], families.node[family]
+            size, others = self.df + len(parents), parents[parents != node]
+            used = [tuple(others)]
+            if child == node:
+                powers.append([-(size + 1) / 2])
+            else:
+                powers.append([size / 2, -(size + 1) / 2])
+                used.append(tuple(np.sort(np.append(others, child))))
+            sets.append([numbers.setdefault(s, len(numbers)) for s in used])
+        of_node = self._regressions(
             np.full(len(numbers), node), [np.array(s, dtype=int) for s in numbers]
         )
-        powers = np.concatenate([[*powers.values()] for powers in powers_of])
-        return chosen, regressions, (*csr(sets), powers)
+        powers = np.concatenate(powers)
+        return chosen, Cell(of_node, *csr(sets), powers, chosen.first, chosen.members)
 
     # Several cells unobserved: in a DAG with all edges the joint density is Student t,
     # and what follows is exact. In others it is for many degrees of freedom.
@@ -324,6 +330,22 @@ class _PatternChunk:
         self.total = self.total * before + expected * now
         self.weight = self.weight * before + now
         self.peak = peak
+
+
+def _expectation(cell, z, log_weights):
+    """Expectations by an expansion where that is good enough, or else by a grid."""
+    expected, left_out = np.empty(padded(len(z))), np.full(padded(len(z)), np.inf)
+    if len(log_weights) > FEW_BLANKETS:
+        cell.expand(_tiles(z), log_weights, expected, left_out)
+    expected, left_out = expected[: len(z)], left_out[: len(z)]
+    bad = np.flatnonzero(~(left_out < LARGEST_ERROR))
+    if len(bad):
+        weights = np.zeros((len(log_weights), padded(len(bad))))
+        weights[:, : len(bad)] = log_weights[:, bad]
+        integrated = np.empty(padded(len(bad)))
+        cell.integrate(_tiles(z[bad]), weights, integrated)
+        expected[bad] = integrated[: len(bad)]
+    return expected
 
 
 def _tiles(z):

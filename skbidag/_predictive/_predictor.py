@@ -34,7 +34,7 @@ class Predictor:
         """Log of the mean over DAGs of each row's predictive density."""
         X, families = self._read(X), self.families
         result = np.empty(_num_samples(X))
-        for rows in row_slices(len(result), len(families.node)):
+        for rows in self._slices(len(result)):
             terms = self._log_terms(_safe_indexing(X, rows), rows.stop - rows.start)
             log_mean = np.empty(terms.shape[1])
             log_mean_over_dags(
@@ -42,6 +42,10 @@ class Predictor:
             )
             result[rows] = log_mean[: rows.stop - rows.start]
         return result
+
+    def _slices(self, n_rows):
+        """Slices of rows such that the densities of all families take little memory."""
+        return row_slices(n_rows, len(self.families.node))
 
     def _log_terms(self, X, n_rows):
         """Log densities of all families, of shape (n_families, padded(n_rows))."""
