@@ -19,7 +19,7 @@ from skbidag._chains import (
     make_schedule,
     run_chains,
 )
-from skbidag._outside import Additions, edges_outside
+from skbidag._outside import mass_outside
 from skbidag._posterior import DAGSamples
 from skbidag._search import (
     LEAST_GAIN,
@@ -198,15 +198,18 @@ class Sampling:
         if found.outside_mass is not None or self.stop:
             return found
         outside_mass = np.zeros(problem.n_features)
-        if not (found.space.permitted | problem.constraints.forbidden).all():
+        forbidden = problem.constraints.forbidden
+        if not (found.space.permitted | forbidden).all():
             stream = bit_generator(self.progress.entropy, 4)
-            outside_mass = edges_outside(
-                Additions(problem.score, problem.n_features),
+            draws = short_chain(self.tables, order, stream)
+            outside_mass = mass_outside(
+                problem.score,
                 found.space,
-                problem.constraints.forbidden,
-                short_chain(self.tables, order, stream),
+                forbidden,
+                draws,
+                stream,
                 self.settings.n_jobs,
-            ).sum(axis=0)
+            )
         return replace(found, outside_mass=outside_mass)
 
     def _outside_mass(self):
