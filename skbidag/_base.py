@@ -383,7 +383,10 @@ class BaseStructure(
         remedy = "extra_parent=True"
         if self.extra_parent:
             largest = self.search_space_.sum(axis=0).max()
-            remedy = f"max_parents={min(MOST_PARENTS, largest + 3)} or more"
+            remedy = (
+                f"max_parents={min(MOST_PARENTS, largest + 3)} or more, or a larger "
+                "edge_penalty of the score"
+            )
         warnings.warn(
             f"The search space leaves out parents that matter for {len(far)} "
             f"variable(s), most for {nodes}: so many of their edges per DAG would come "

@@ -14,7 +14,7 @@ import numpy as np
 
 from skbidag._chains import auto_n_iter, bit_generator, move_mixture
 from skbidag._core._order import OrderChain
-from skbidag._outside import Additions, Draws, edges_outside
+from skbidag._outside import Additions, Draws, bulk_outside, edges_outside
 from skbidag._search._orders import order_moves, random_order
 from skbidag._search_space import make_space
 from skbidag._tables import (
@@ -34,7 +34,7 @@ LEAST_PROBABILITY = 0.01
 # six data sets): sets outside may matter in orders that the space makes improbable.
 FLAT_POWER = 0.25
 # How often the space may grow.
-MOST_ROUNDS = 3
+MOST_ROUNDS = 2
 # Orders, each with a DAG, that a short chain gives.
 N_DRAWS = 200
 # What the tables of the larger space may cost, or half as much again as they did.
@@ -146,7 +146,15 @@ def cover_posterior(problem, space, best, settings, entropy, stop=None):
             break
         order = draws.order
         space = make_space(permitted, problem.constraints, extended=True)
-    return space, beyond.sum(axis=0), tables
+    bulk = bulk_outside(
+        problem.score,
+        space,
+        problem.constraints.forbidden,
+        draws,
+        np.random.Generator(stream),
+        settings.n_jobs,
+    )
+    return space, np.maximum(beyond.sum(axis=0), bulk), tables
 
 
 def edges_to_let_in(space, draws, beyond):
