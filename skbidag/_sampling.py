@@ -24,23 +24,11 @@ from skbidag._chains import (
     make_schedule,
     run_chains,
 )
-<<<<<<< HEAD
 from skbidag._convergence import Convergence, assess
-from skbidag._outside import Additions, edges_outside
+from skbidag._outside import mass_outside
 from skbidag._posterior import DAGSamples, graph_counts
 from skbidag._search import LEAST_GAIN, SearchResult, short_chain
 from skbidag._starts import Modes, find_starts
-=======
-from skbidag._outside import mass_outside
-from skbidag._posterior import DAGSamples
-from skbidag._search import (
-    LEAST_GAIN,
-    SearchResult,
-    random_order,
-    short_chain,
-    starting_orders,
-)
->>>>>>> spaces
 from skbidag._tables import build_tables
 
 # Chains run for this many times the paper's length at most, unless they agree before.
@@ -332,19 +320,12 @@ class Sampling:
         if found.outside_mass is not None or self.stop:
             return found
         outside_mass = np.zeros(problem.n_features)
-<<<<<<< HEAD
-        if not (found.space.permitted | problem.constraints.forbidden).all():
-            stream = bit_generator(entropy, 4)
-            outside_mass = edges_outside(
-                Additions(problem.score, problem.n_features),
-=======
         forbidden = problem.constraints.forbidden
         if not (found.space.permitted | forbidden).all():
-            stream = bit_generator(self.progress.entropy, 4)
+            stream = bit_generator(entropy, 4)
             draws = short_chain(self.tables, order, stream)
             outside_mass = mass_outside(
                 problem.score,
->>>>>>> spaces
                 found.space,
                 forbidden,
                 draws,
