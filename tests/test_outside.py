@@ -151,7 +151,7 @@ def test_shares_count_a_set_where_the_order_permits_it():
 def test_bulk_outside_against_all_parent_sets(monkeypatch):
     # so few rows that sets of any size matter
     X = np.random.default_rng(0).integers(0, 2, (8, 6))
-    problem = problem_of(BDe(), X, forbidden_edges=[(0, 1)])
+    problem = problem_of(BDe(edge_penalty=1.0), X, forbidden_edges=[(0, 1)])
     space = make_space(graph(6, (0, 2)), problem.constraints, extended=True)
     forbidden = problem.constraints.forbidden
     draws = drawn(problem, space)
@@ -227,7 +227,7 @@ def test_samplers_know_parents_that_pay_together():
     assert model.outside_mass_.shape == (23,)
     assert model.outside_mass_.max() < 0.1
     with pytest.warns(ConvergenceWarning, match="a larger edge_penalty"):
-        model = OrderMCMCStructure(BDe(), **length).fit(X)
+        model = OrderMCMCStructure(BDe(edge_penalty=1.0), **length).fit(X)
     assert model.outside_mass_.max() > 1.0
 
 
