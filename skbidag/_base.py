@@ -10,8 +10,10 @@ import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
@@ -22,6 +24,7 @@ from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
 from skbidag._constraints import resolve_constraints, without_constants
 from skbidag._data import (
+    Rows,
     check_weights,
     complete_rows,
     display_name,
@@ -122,7 +125,9 @@ class BaseStructure(
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(
+        self, X: Rows, y: None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn the structure from data.
 
         Parameters

@@ -11,10 +11,11 @@ an effect is a sum of products with one factor per node: its expectation given t
 is the effect at the parameters' posterior means, which needs no draws.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy.stats import qmc
@@ -23,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag._core import _graphs
 from skbidag._core._intervene import Elimination, simulate
-from skbidag._data import names_of, resolve_index, unique_rows
+from skbidag._data import Seed, names_of, resolve_index, unique_rows
 from skbidag._sklearn import HasMethods, Interval, validate_params
 from skbidag.scores import CategoricalParameterScore, LinearParameterScore
 
@@ -101,8 +102,13 @@ class CausalEffects:
     prefer_skip_nested_validation=True,
 )
 def causal_effects(
-    estimator, interventions=None, outcomes=None, *, draws_per_dag=1, random_state=None
-):
+    estimator: Any,
+    interventions: str | int | Sequence | Mapping | None = None,
+    outcomes: str | int | Sequence | None = None,
+    *,
+    draws_per_dag: int = 1,
+    random_state: Seed = None,
+) -> "CausalEffects":
     """Posterior of the effects of interventions, over DAGs and their parameters.
 
     Continuous data (BGe): the total effect of x on y, by how much the expectation of y

@@ -4,12 +4,18 @@ Edges come as (n, n) arrays, as frames whose labels say which row and column is 
 variable, or as (parent, child) pairs of names or indices.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skbidag._data import display_name, resolve_index
 from skbidag.graphs import align_labels, is_dag
+
+#: Edges as a user gives them
+Edges: TypeAlias = ArrayLike | Sequence[tuple] | None
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,18 @@ integers are as good as others.
 """
 
 from numbers import Integral
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
+
+#: Data: an array, or a frame of any library
+Rows: TypeAlias = ArrayLike | Any
+
+#: A source of random numbers, as in scikit-learn
+Seed: TypeAlias = int | np.random.RandomState | None
 
 _MISSING = "holds missing values; every cell needs a category."
 

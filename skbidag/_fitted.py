@@ -1,15 +1,22 @@
 """What a fitted structure learner says: about edges, and about rows of data."""
 
+from collections.abc import Sequence
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag import _predictive, graphs
-from skbidag._data import empty_like, names_of, resolve_index
+from skbidag._data import Rows, Seed, empty_like, names_of, resolve_index
 from skbidag._posterior import graph_counts
 from skbidag._sklearn import _check_feature_names, _check_n_features
+from skbidag.graphs import Kind
+
+if TYPE_CHECKING:
+    import networkx
 
 
 class ParameterAndMethod:
@@ -42,7 +49,7 @@ class ParameterAndMethod:
 class EdgesMixin:
     """Edges of the sampled DAGs."""
 
-    def edge_probabilities(self, kind="dag"):
+    def edge_probabilities(self, kind: Kind = "dag") -> NDArray[np.float64]:
         """Posterior probabilities of edges.
 
         Parameters
@@ -64,7 +71,9 @@ class EdgesMixin:
         counts, _ = graph_counts(self.dag_samples_, kind)
         return counts.sum(axis=(0, 1)) / len(self.dag_samples_)
 
-    def consensus_graph(self, threshold=0.5, kind="dag"):
+    def consensus_graph(
+        self, threshold: float = 0.5, kind: Kind = "dag"
+    ) -> NDArray[np.bool_]:
         """Edges whose posterior probability exceeds a threshold.
 
         Parameters
@@ -81,7 +90,7 @@ class EdgesMixin:
         """
         return self.edge_probabilities(kind) > threshold
 
-    def to_networkx(self):
+    def to_networkx(self) -> "networkx.DiGraph":
         """The best DAG as a networkx graph, with edge probabilities.
 
         Returns
@@ -102,7 +111,7 @@ class EdgesMixin:
 class RowsMixin:
     """Densities, predictions and new rows, averaged over the sampled DAGs."""
 
-    def score_samples(self, X):
+    def score_samples(self, X: Rows) -> NDArray[np.float64]:
         """Log posterior predictive density of each row.
 
         Averaged over the sampled DAGs, with the parameters integrated out.
@@ -121,7 +130,7 @@ class RowsMixin:
         return _predictive.log_density(self.score_, self.dag_samples_, X)
 
     @ParameterAndMethod
-    def score(self, X, y=None):
+    def score(self, X: Rows, y: None = None) -> float:
         """Mean log posterior predictive density of the rows.
 
         Parameters
@@ -138,7 +147,7 @@ class RowsMixin:
         """
         return float(np.mean(self.score_samples(X)))
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Any:
         """Expectation of every cell given the row's other cells.
 
         In the distribution that :meth:`score_samples` is the density of, so that DAGs
@@ -161,7 +170,9 @@ class RowsMixin:
         index = getattr(X, "index", None)
         return _predictive.framed(self.score_, rows, empty_like(X), index)
 
-    def predict_probabilities(self, X, columns=None):
+    def predict_probabilities(
+        self, X: Rows, columns: Sequence[str | int] | None = None
+    ) -> dict[str | int, NDArray[np.float64]]:
         """Probabilities of every category given the row's other cells.
 
         In the distribution that :meth:`score_samples` is the density of, for discrete
@@ -193,7 +204,7 @@ class RowsMixin:
         )
         return dict(zip(labels, probabilities, strict=True))
 
-    def sample(self, n_samples=1, random_state=None):
+    def sample(self, n_samples: int = 1, random_state: Seed = None) -> Any:
         """Draw new rows from the posterior predictive distribution.
 
         Parameters

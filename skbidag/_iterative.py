@@ -1,14 +1,20 @@
 """The search for the best DAG, with iterative repair of the space, as an estimator."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skbidag._constraints import Edges
+from skbidag._data import Seed
 from skbidag._order import OrderStructure
 from skbidag._posterior import DAGSamples
 from skbidag._search import ENGINES, Searcher, SearchSettings, search_structure
 from skbidag._sklearn import Interval, StrOptions
 from skbidag.graphs import to_cpdag
+from skbidag.scores import BaseScore
 
 
 class IterativeSearchStructure(Searcher, OrderStructure):
@@ -214,38 +220,38 @@ class IterativeSearchStructure(Searcher, OrderStructure):
 
     def __init__(
         self,
-        score="auto",
+        score: str | BaseScore = "auto",
         *,
-        categorical_features="auto",
-        search_space="pc",
-        alpha="auto",
-        extra_parent=True,
-        max_parents="auto",
-        soft_limit=12,
-        forbidden_edges=None,
-        required_edges=None,
-        tiers=None,
-        edge_prior=None,
-        search="kicks",
-        merge="skeleton",
-        expansion="map",
-        threshold=0.5,
-        max_expansions=50,
-        n_restarts=1,
-        search_iter="auto",
-        n_iter="auto",
-        n_draws=500,
-        burn_in=0.2,
-        n_chains=4,
-        move_probabilities="auto",
-        relocation_scan=False,
-        max_iter="auto",
-        max_time=None,
-        memory_limit=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
+        categorical_features: str | ArrayLike | None = "auto",
+        search_space: Any = "pc",
+        alpha: float | Literal["auto"] = "auto",
+        extra_parent: bool = True,
+        max_parents: int | Literal["auto"] = "auto",
+        soft_limit: int = 12,
+        forbidden_edges: Edges = None,
+        required_edges: Edges = None,
+        tiers: Sequence[Sequence] | None = None,
+        edge_prior: ArrayLike | None = None,
+        search: str = "kicks",
+        merge: Literal["skeleton", "cpdag", "dag"] = "skeleton",
+        expansion: Literal["map", "posterior"] = "map",
+        threshold: float = 0.5,
+        max_expansions: int = 50,
+        n_restarts: int = 1,
+        search_iter: int | Literal["auto"] = "auto",
+        n_iter: int | Literal["auto"] = "auto",
+        n_draws: int = 500,
+        burn_in: float = 0.2,
+        n_chains: int = 4,
+        move_probabilities: ArrayLike | Literal["auto"] = "auto",
+        relocation_scan: bool = False,
+        max_iter: int | Literal["auto"] = "auto",
+        max_time: float | None = None,
+        memory_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+        warm_start: bool = False,
     ):
         self.score = score
         self.categorical_features = categorical_features

@@ -1,14 +1,20 @@
 """Partition MCMC as an estimator."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skbidag._base import BaseStructure, SamplerMixin
 from skbidag._chains import bit_generator, move_mixture
+from skbidag._constraints import Edges
 from skbidag._core._partition import PartitionChain
+from skbidag._data import Seed
 from skbidag._sampling import ChainMaker, Walk
 from skbidag._sklearn import StrOptions
+from skbidag.scores import BaseScore
 
 
 @dataclass(frozen=True)
@@ -260,29 +266,29 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
 
     def __init__(
         self,
-        score="auto",
+        score: str | BaseScore = "auto",
         *,
-        categorical_features="auto",
-        search_space="iterative",
-        alpha="auto",
-        extra_parent=True,
-        max_parents="auto",
-        forbidden_edges=None,
-        required_edges=None,
-        tiers=None,
-        edge_prior=None,
-        n_iter="auto",
-        n_draws=500,
-        burn_in=0.2,
-        n_chains=4,
-        move_probabilities="auto",
-        max_iter="auto",
-        max_time=None,
-        memory_limit=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
+        categorical_features: str | ArrayLike | None = "auto",
+        search_space: Any = "iterative",
+        alpha: float | Literal["auto"] = "auto",
+        extra_parent: bool = True,
+        max_parents: int | Literal["auto"] = "auto",
+        forbidden_edges: Edges = None,
+        required_edges: Edges = None,
+        tiers: Sequence[Sequence] | None = None,
+        edge_prior: ArrayLike | None = None,
+        n_iter: int | Literal["auto"] = "auto",
+        n_draws: int = 500,
+        burn_in: float = 0.2,
+        n_chains: int = 4,
+        move_probabilities: ArrayLike | Literal["auto"] = "auto",
+        max_iter: int | Literal["auto"] = "auto",
+        max_time: float | None = None,
+        memory_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+        warm_start: bool = False,
     ):
         self.score = score
         self.categorical_features = categorical_features

@@ -1,8 +1,10 @@
 """Feature selection by the Markov blanket of a target."""
 
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import column_or_1d, get_tags
@@ -14,6 +16,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skbidag._data import (
+    Rows,
     check_table,
     empty_like,
     missing_cells,
@@ -120,7 +123,14 @@ class MarkovBlanketSelector(
         "target_type": [StrOptions({"auto", "continuous", "categorical"})],
     }
 
-    def __init__(self, estimator, *, target=None, threshold=0.5, target_type="auto"):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        target: str | int | None = None,
+        threshold: float = 0.5,
+        target_type: Literal["auto", "continuous", "categorical"] = "auto",
+    ):
         self.estimator = estimator
         self.target = target
         self.threshold = threshold
@@ -128,7 +138,7 @@ class MarkovBlanketSelector(
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None, **fit_params):
+    def fit(self, X: Rows, y: ArrayLike | None = None, **fit_params: Any) -> Self:
         """Learn the structure, and how probable each variable is in the blanket.
 
         Parameters

@@ -14,12 +14,15 @@ members, :class:`~skbidag.scores.GaussianScore` and
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skbidag._data import (
+    Rows,
     check_continuous,
     check_weights,
     display_name,
@@ -77,7 +80,13 @@ class BaseScore(ABC, BaseEstimator):
             Finite, and without the prior over edges.
         """
 
-    def fit(self, X, y=None, sample_weight=None, edge_prior=None):
+    def fit(
+        self,
+        X: Rows,
+        y: None = None,
+        sample_weight: ArrayLike | None = None,
+        edge_prior: ArrayLike | None = None,
+    ) -> Self:
         """Take what the score needs from the data.
 
         Parameters
@@ -136,7 +145,7 @@ class BaseScore(ABC, BaseEstimator):
             return data, None
         return data, check_weights(sample_weight, len(data))
 
-    def local_score(self, node, parents):
+    def local_score(self, node: int, parents: Sequence[int]) -> float:
         """Log score of `node` with the given parents: marginal likelihood and prior.
 
         Parameters
@@ -165,7 +174,7 @@ class BaseScore(ABC, BaseEstimator):
         log_prior = self.log_prior_odds_[parents, node].sum()
         return float(self.log_marginal_likelihood(node, parents) + log_prior)
 
-    def dag_score(self, adjacency):
+    def dag_score(self, adjacency: ArrayLike) -> float:
         """Log score of a DAG: the sum of its nodes' local scores.
 
         Parameters

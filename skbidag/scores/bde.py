@@ -1,7 +1,7 @@
 """The BDe score of categorical data (Heckerman, Geiger & Chickering 1995)."""
 
 from numbers import Real
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import betaln, gammaln
@@ -91,7 +91,10 @@ class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScor
     }
 
     def __init__(
-        self, equivalent_sample_size=1.0, edge_penalty="auto", categories="auto"
+        self,
+        equivalent_sample_size: float = 1.0,
+        edge_penalty: float | Literal["auto"] = "auto",
+        categories: list | Literal["auto"] = "auto",
     ):
         self.equivalent_sample_size = equivalent_sample_size
         self.edge_penalty = edge_penalty

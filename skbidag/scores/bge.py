@@ -6,6 +6,7 @@ Statistics 42 (2014).
 """
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from scipy.special import gammaln
@@ -99,7 +100,13 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
         "prior": [StrOptions({"data", "paper"})],
     }
 
-    def __init__(self, alpha_mu=1.0, alpha_w=None, edge_penalty="auto", prior="data"):
+    def __init__(
+        self,
+        alpha_mu: float = 1.0,
+        alpha_w: float | None = None,
+        edge_penalty: float | Literal["auto"] = "auto",
+        prior: Literal["data", "paper"] = "data",
+    ):
         self.alpha_mu = alpha_mu
         self.alpha_w = alpha_w
         self.edge_penalty = edge_penalty

@@ -6,7 +6,7 @@ take the place of BGe and BDe where no prior over the parameters is wanted. ``"b
 stands for the one that fits the data.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import xlogy
@@ -78,7 +78,7 @@ class GaussianBIC(GaussianScore):
     # a cautious figure, which keeps searches as wide as they were with it
     entry_seconds = 1e-7
 
-    def __init__(self, edge_penalty="auto"):
+    def __init__(self, edge_penalty: float | Literal["auto"] = "auto"):
         self.edge_penalty = edge_penalty
 
     def _fit(self, X, sample_weight):
@@ -167,7 +167,11 @@ class CategoricalBIC(CategoricalScore):
         "categories": [StrOptions({"auto"}), list],
     }
 
-    def __init__(self, edge_penalty="auto", categories="auto"):
+    def __init__(
+        self,
+        edge_penalty: float | Literal["auto"] = "auto",
+        categories: list | Literal["auto"] = "auto",
+    ):
         self.edge_penalty = edge_penalty
         self.categories = categories
 
