@@ -232,7 +232,7 @@ def test_warnings_are_passed_on(capsys):
     run("data.csv", *chains, *space, "--out", "out")
     out, err = capsys.readouterr()
     assert "skbidag: warning: The chains disagree" in err
-    assert "DISAGREE" in out
+    assert "NOT CONVERGED" in out
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "The chains disagree" in page
     assert not json.loads(Path("out/summary.json").read_text())["result"]["converged"]

@@ -213,7 +213,8 @@ def _add_model(parser):
 def _add_chains(parser):
     group = parser.add_argument_group("chains")
     option = _parameters(group)
-    option("--n-iter", type=int, help="steps per chain")
+    option("--n-iter", type=int, help="steps per chain; until they agree by default")
+    option("--max-iter", type=int, help="most steps per chain until they agree")
     option("--n-draws", type=int, help="DAGs kept per chain, default 500")
     option("--burn-in", type=float, help="share of the steps dropped, default 0.2")
     option("--n-chains", type=int, help="number of chains, default 4")

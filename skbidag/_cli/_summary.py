@@ -214,7 +214,7 @@ def sample_text(result):
     text = f"{result['n_chains']} chains of {result['n_draws']} DAGs"
     if result["converged"] is None:
         return text
-    agree = "agree" if result["converged"] else "DISAGREE"
+    agree = "agree" if result["converged"] else "have NOT CONVERGED"
     return (
         f"{text}, which {agree} (R-hat {result['log_score_rhat']:.3f} of the score, "
         f"at most {result['largest_edge_rhat']:.3f} of an edge)"

@@ -13,6 +13,7 @@ PARAMETERS = (
     "max_parents",
     "extra_parent",
     "n_iter",
+    "max_iter",
     "n_draws",
     "burn_in",
     "n_chains",
