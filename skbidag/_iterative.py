@@ -53,7 +53,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         Without, the space never grows.
     max_parents : int or "auto", default="auto"
         The largest permissible set (hard limit). "auto" is all other variables where
-        the tables of all parent sets take a second or so (up to 20 continuous
+        the tables of all parent sets take a second or so (up to 18 continuous
         variables, or 16 to 18 categorical ones with a few hundred rows), and 14
         beyond.
     soft_limit : int, default=12

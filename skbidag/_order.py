@@ -124,7 +124,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         The largest permissible set. A node with more candidates keeps the
         strongest, with a warning. Tables take 2**max_parents rows. "auto" is
         all other variables where the tables of all parent sets take a second or so
-        (up to 20 continuous variables, or 16 to 18 categorical ones with a few
+        (up to 18 continuous variables, or 16 to 18 categorical ones with a few
         hundred rows), and 14 beyond.
     forbidden_edges, required_edges : array, frame or list of pairs, default=None
         Edges that no DAG, or every DAG, has: an (n, n) array or a frame whose labels

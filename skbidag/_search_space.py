@@ -23,9 +23,11 @@ from skbidag.graphs import align_labels, reorder
 USUAL_PARENTS = 14
 # The largest that may be asked for.
 MOST_PARENTS = 26
-# What the tables of the space that holds everything may cost: seconds, and bytes.
+# What the tables of the space that holds everything may cost: seconds, and bytes. In
+# larger tables every step of a chain waits for memory: with 20 variables a fit took ten
+# times as long, over partitions thirty times.
 FULL_SECONDS = 1.5
-FULL_BYTES = 2.6e8
+FULL_BYTES = 6e7
 
 
 @dataclass(frozen=True)

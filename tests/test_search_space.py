@@ -410,8 +410,8 @@ def problem_of(score, X, **constraints):
         (BDe(), 16, 5000, 14),
         (BDe(), 24, 40, 14),
         (BGe(), 16, 40, 15),
-        (BGe(), 20, 400, 19),
-        (BGe(), 22, 400, 14),
+        (BGe(), 18, 400, 17),
+        (BGe(), 20, 400, 14),
         (BGe(), 60, 400, 14),
     ],
 )
@@ -432,8 +432,8 @@ def test_parent_limit_looks_at_constraints():
     apart = np.ones((40, 40), dtype=bool)
     apart[:20, :20] = apart[20:, 20:] = False
     assert parent_limit("auto", problem_of(BGe(), X, forbidden_edges=apart)) == 14
-    apart[18:20] = apart[38:] = True
-    assert parent_limit("auto", problem_of(BGe(), X, forbidden_edges=apart)) == 18
+    apart[16:20] = apart[36:] = True
+    assert parent_limit("auto", problem_of(BGe(), X, forbidden_edges=apart)) == 16
     required = [(parent, 0) for parent in range(1, 18)]
     problem = problem_of(BGe(), X, required_edges=required)
     assert parent_limit("auto", problem) == 17
