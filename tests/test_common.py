@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbidag import (
+    IterativeSearchStructure,
     MarkovBlanketSelector,
     OrderMCMCStructure,
     PartitionMCMCStructure,
@@ -20,10 +21,17 @@ ESTIMATORS = [
     OrderMCMCStructure(search_space="pc", extra_parent=False, n_jobs=2, **QUICK),
     PartitionMCMCStructure(search_space="pc", **QUICK),
     PartitionMCMCStructure(search_space="iterative", **QUICK),
+    IterativeSearchStructure(**QUICK),
     # of the checks' random columns none need be in a blanket; a selector of none warns
     MarkovBlanketSelector(SEEDED, threshold=0.0),
     MarkovBlanketSelector(SEEDED, target=0, threshold=0.0),
     PCSkeleton(),
+]
+
+DEFAULTS = [
+    OrderMCMCStructure(),
+    PartitionMCMCStructure(),
+    IterativeSearchStructure(),
 ]
 
 
@@ -31,4 +39,10 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings("ignore:The search space leaves out parents")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(DEFAULTS)
+def test_scikit_learn_checks_of_the_defaults(estimator, check):
     check(estimator)

@@ -9,15 +9,22 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import gammaln
 from sklearn.base import clone
 
 from helpers import DATA, all_dags, read_data
 from skbidag.graphs import to_cpdag
-from skbidag.scores import BaseScore, BGe, GaussianBIC, GaussianScore, GaussianTerms
-from skbidag.scores._gaussian import least_residual_share
+from skbidag.scores import (
+    BaseScore,
+    BGe,
+    GaussianBIC,
+    GaussianScore,
+    GaussianTerms,
+    _gaussian,
+)
+from skbidag.scores._gaussian import least_residual_share, weighted_scatter
 
 # The reference values, and the twins here, have the mean 0 and one scale for all.
 PaperBGe = partial(BGe, prior="paper", edge_penalty=1.0)
@@ -642,3 +649,75 @@ def test_everything_follows_from_the_terms_of_a_node(make):
             assert_allclose(pairs[j, k], both, rtol=1e-10)
         assert np.isinf(pairs[parents]).all()
         assert score.pair_scores(node, others[:-1]) is None
+
+
+# ------------------------------------------------------------- the same to the last bit
+
+
+def exact_scatter(X, weights, mean):
+    """Sums of products about a given mean, in fractions."""
+    rows = [[Fraction(x) for x in row] for row in (X - mean).tolist()]
+    weights = [Fraction(w) for w in weights.tolist()]
+    n = X.shape[1]
+    return np.array(
+        [
+            [
+                float(sum(w * r[i] * r[j] for w, r in zip(weights, rows, strict=True)))
+                for j in range(n)
+            ]
+            for i in range(n)
+        ]
+    )
+
+
+@pytest.mark.parametrize("kind", ["none", "whole", "fractions"])
+def test_scatter_is_exact_and_knows_no_order(kind):
+    rng = np.random.default_rng(0)
+    scale, shift = [1.0, 1e3, 1e-4, 1e100], [5.0, 1e6, 0.0, 0.0]
+    X = rng.normal(size=(300, 4)) * scale + shift
+    weights = {
+        "none": np.ones(300),
+        "whole": rng.integers(0, 4, 300).astype(float),
+        "fractions": rng.random(300),
+    }[kind]
+    total, mean, scatter = weighted_scatter(X, weights)
+    expected = exact_scatter(X, weights, mean)
+    size = np.outer(*[np.sqrt(np.diag(expected))] * 2)
+    # with fractions, products of weights and values are rounded
+    tolerance = 1e-15 if kind == "fractions" else 0.0
+    assert_allclose(scatter / size, expected / size, rtol=0, atol=tolerance)
+    order = rng.permutation(300)
+    for again in (
+        weighted_scatter(X[order], weights[order]),
+        weighted_scatter(np.asfortranarray(X), weights),
+    ):
+        assert again[0] == total
+        assert_array_equal(again[1], mean)
+        assert_array_equal(again[2], scatter)
+    if kind == "whole":
+        rows = rng.permutation(np.repeat(X, weights.astype(int), axis=0))
+        repeated = weighted_scatter(rows, np.ones(len(rows)))
+        assert_array_equal(repeated[1], mean)
+        assert_array_equal(repeated[2], scatter)
+
+
+def test_scatter_does_not_depend_on_blocks(monkeypatch):
+    X = np.random.default_rng(1).normal(size=(3000, 5)) + 100
+    weights = np.ones(3000)
+    _, mean, scatter = weighted_scatter(X, weights)
+    assert_allclose(scatter, np.cov(X.T) * 2999, rtol=1e-12)
+    monkeypatch.setattr(_gaussian, "BLOCK_SIZE", 700)
+    monkeypatch.setattr(_gaussian, "SMALL_PRODUCT", 800)
+    _, again, in_blocks = weighted_scatter(X, weights)
+    assert_array_equal(again, mean)
+    assert_array_equal(in_blocks, scatter)
+
+
+@pytest.mark.parametrize("score", [BGe(), GaussianBIC()])
+def test_scores_know_no_order_of_rows(score):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4))
+    weights = rng.integers(1, 4, 60)
+    rows = rng.permutation(np.repeat(X, weights, axis=0))
+    weighted = score.fit(X, sample_weight=weights).local_score(0, [1, 3])
+    assert score.fit(rows).local_score(0, [1, 3]) == weighted
