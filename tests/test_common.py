@@ -1,5 +1,6 @@
 """scikit-learn's own checks. None is expected to fail."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbidag import (
@@ -26,6 +27,8 @@ ESTIMATORS = [
 ]
 
 
+# thirty random columns of fifteen rows: large parent sets matter by their number
+@pytest.mark.filterwarnings("ignore:The search space leaves out")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
