@@ -439,6 +439,7 @@ def test_parent_limit_looks_at_constraints():
     assert parent_limit("auto", problem) == 17
 
 
+@pytest.mark.filterwarnings("ignore:The search space leaves out")  # with a limit
 @pytest.mark.parametrize("n_features", [15, 16, 17])
 def test_no_cliff_where_everything_is_affordable(n_features):
     rng = np.random.default_rng(n_features)
