@@ -31,10 +31,10 @@ train, test = network.data[:40], network.data[40:]
 # The search
 # ----------
 # The estimator sits at the end of a pipeline that standardizes the columns. Edge
-# probabilities do not need that, for BGe's prior is in units of the data; the densities
-# of held-out rows are then in comparable units. ``score__alpha_mu`` is a parameter of the score, which
-# is a parameter of the estimator. The score of a candidate is the mean log density of
-# held-out rows, averaged over the sampled DAGs.
+# probabilities do not need that, for BGe's prior is in units of the data; densities of
+# held-out rows are then in comparable units. ``score__alpha_mu`` is a parameter of the
+# score, which is a parameter of the estimator. The score of a candidate is the mean log
+# density of held-out rows, averaged over the sampled DAGs.
 
 structure = OrderMCMCStructure(
     score=BGe(),
