@@ -43,9 +43,7 @@ def data():
 
 def make(estimator, **params):
     params = {**SETTINGS, **params}
-    if estimator is IterativeSearchStructure:
-        del params["n_iter"]  # of the search; chains make 25000 steps
-    else:
+    if estimator is not IterativeSearchStructure:
         params = {"search_space": "pc", **params}
     return estimator(**params)
 
