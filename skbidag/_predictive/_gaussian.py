@@ -11,6 +11,7 @@ Where some are not, it takes the DAG for a normal distribution about the regress
 """
 
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -192,23 +193,29 @@ class StudentPredictor(LinearPredictor):
         cell : Cell
             The product of powers of quadratics that they are.
         """
-        families, chosen = self.families, self.families.blankets(node)
+        chosen = self.families.blankets(node)
         numbers, sets, powers = {}, [], []
-        for family in chosen.families:
-            parents, child = families.parents[family], families.node[family]
-            size, others = self.df + len(parents), parents[parents != node]
-            used = [tuple(others)]
+        for family in chosen.families.tolist():
+            parents, child = self._members[family]
+            size = self.df + len(parents)
             if child == node:
-                powers.append([-(size + 1) / 2])
+                used = (parents,)
+                powers.append((-(size + 1) / 2,))
             else:
-                powers.append([size / 2, -(size + 1) / 2])
-                used.append(tuple(np.sort(np.append(others, child))))
+                others = tuple(parent for parent in parents if parent != node)
+                used = others, tuple(sorted((*others, child)))
+                powers.append((size / 2, -(size + 1) / 2))
             sets.append([numbers.setdefault(s, len(numbers)) for s in used])
-        of_node = self._regressions(
-            np.full(len(numbers), node), [np.array(s, dtype=int) for s in numbers]
-        )
-        powers = np.concatenate(powers)
+        of_node = self._regressions(np.full(len(numbers), node), list(numbers))
+        powers = np.array([*chain.from_iterable(powers)])
         return chosen, Cell(of_node, *csr(sets), powers, chosen.first, chosen.members)
+
+    @cached_property
+    def _members(self):
+        """Parents and child of each family, as plain numbers."""
+        families = self.families
+        parents = (tuple(parents.tolist()) for parents in families.parents)
+        return list(zip(parents, families.node.tolist(), strict=True))
 
     # Several cells unobserved: in a DAG with all edges the joint density is Student t,
     # and what follows is exact. In others it is for many degrees of freedom.
