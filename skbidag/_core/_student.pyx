@@ -168,7 +168,7 @@ cdef extern from *:
 
     /* Laplace's approximation of one blanket's integral and mean, to the second order:
        the log mass, the mean as a deviation from where the derivatives are taken, and
-       the size of the first terms left out, in standard deviations. */
+       the size of the first terms left out, in standard deviations, squared. */
     SKB_CLONES void skb_expand(
         const int32_t *families, Py_ssize_t n, const double *derivatives,
         const double *weights, double *mass, double *mean, double *left_out)
@@ -190,51 +190,42 @@ cdef extern from *:
             const skb_vec c1 = h[1], c2 = h[2] * 0.5, c3 = h[3] * (1.0 / 6.0);
             const skb_vec c4 = h[4] * (1.0 / 24.0), c5 = h[5] * (1.0 / 120.0);
             const skb_vec c6 = h[6] * (1.0 / 720.0);
-            skb_vec t = -c1 / h[2], slope, curve;
-            for (int turn = 0; turn < 2; turn++) {
-                slope = c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4
-                        + t * (5.0 * c5 + t * (6.0 * c6)))));
-                curve = 2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5
-                        + t * (30.0 * c6))));
-                t -= slope / curve;
-            }
+            const skb_vec d2 = 2.0 * c2, d3 = 6.0 * c3, d4 = 12.0 * c4;
+            const skb_vec d5 = 20.0 * c5, d6 = 30.0 * c6;
+            /* two of Newton's steps to the peak */
+            skb_vec t = -c1 / d2;
+            t -= (c1 + t * (d2 + t * (0.5 * d3 + t * (4.0 * c4 + t * (5.0 * c5
+                  + t * (6.0 * c6))))))
+                 / (d2 + t * (d3 + t * (d4 + t * (d5 + t * d6))));
             skb_vec value = h[0] + t * (c1 + t * (c2 + t * (c3 + t * (c4 + t * (c5
                             + t * c6)))));
-            curve = -(2.0 * c2 + t * (6.0 * c3 + t * (12.0 * c4 + t * (20.0 * c5
-                      + t * (30.0 * c6)))));
-            skb_vec third = 6.0 * c3 + t * (24.0 * c4 + t * (60.0 * c5
-                            + t * (120.0 * c6)));
-            skb_vec fourth = 24.0 * c4 + t * (120.0 * c5 + t * (360.0 * c6));
-            skb_vec fifth = 120.0 * c5 + t * (720.0 * c6);
+            skb_vec curve = -(d2 + t * (d3 + t * (d4 + t * (d5 + t * d6))));
+            skb_vec third = d3 + t * (2.0 * d4 + t * (3.0 * d5 + t * (4.0 * d6)));
+            skb_vec fourth = 2.0 * d4 + t * (6.0 * d5 + t * (12.0 * d6));
+            skb_vec fifth = 6.0 * d5 + t * (24.0 * d6), sixth = 24.0 * d6;
+            /* in units of the width, of which only even powers are needed */
             skb_int peaked = (skb_int)(curve > SKB_ALL(1e-300));
             curve = SKB_SELECT(peaked, curve, SKB_ALL(1e-300));
-            skb_vec log_curve, width;
-            skb_log_to(&curve, &log_curve);
-            width = -0.5 * log_curve;
-            skb_exp_to(&width, &width);
-            skb_vec square = width * width;
-            third *= square * width;
-            fourth *= square * square;
-            fifth *= square * square * width;
-            skb_vec sixth = h[6] * square * square * square, tt = third * third;
+            const skb_vec s2 = 1.0 / curve, s4 = s2 * s2, s6 = s4 * s2;
+            const skb_vec tt = third * third * s6, tv = third * fifth * s6 * s2;
+            fourth *= s4;
+            sixth *= s6;
             skb_vec around = 1.0 + fourth * 0.125 + tt * (5.0 / 24.0)
-                + sixth * (1.0 / 48.0)
-                + fourth * fourth * (35.0 / 384.0) + third * fifth * (7.0 / 48.0)
-                + tt * fourth * (35.0 / 64.0) + tt * tt * (385.0 / 1152.0);
+                + sixth * (1.0 / 48.0) + fourth * fourth * (35.0 / 384.0)
+                + tv * (7.0 / 48.0) + tt * fourth * (35.0 / 64.0)
+                + tt * tt * (385.0 / 1152.0);
             around = SKB_SELECT((skb_int)(around > SKB_ALL(0.1)), around, SKB_ALL(0.1));
+            around = around * around * s2;
             skb_log_to(&around, &around);
-            SKB_STORE(mass + 4 * k, SKB_LOAD(weights + 4 * k) + value
-                      - 0.5 * log_curve + around);
-            SKB_STORE(mean + 4 * k, t + width * (third * 0.5 + fifth * 0.125
-                      + third * (fourth * (2.0 / 3.0) + tt * (5.0 / 8.0))));
-            /* the first terms left out; and far from where derivatives are taken, the
-               seventh, which is of the order of the third times the fourth squared */
-            skb_vec even = fourth * fourth, far = t * t * curve;
-            skb_vec odd = SKB_SELECT((skb_int)(third < SKB_ALL(0.0)), -third, third);
-            skb_vec err = odd * (even * (1.0 + far * far * far) + tt * tt);
-            even = SKB_SELECT((skb_int)(fourth < SKB_ALL(0.0)), -fourth, fourth);
-            err += odd * tt * even;
-            SKB_STORE(left_out + 4 * k, SKB_SELECT(peaked, err, SKB_ALL(1.0)));
+            SKB_STORE(mass + 4 * k, SKB_LOAD(weights + 4 * k) + value + 0.5 * around);
+            SKB_STORE(mean + 4 * k, t + s4 * (third * (0.5 + fourth * (2.0 / 3.0)
+                      + tt * (5.0 / 8.0)) + fifth * s2 * 0.125));
+            /* the first terms left out, squared; and far from where derivatives are
+               taken, the seventh, of the order of the third times the fourth squared */
+            const skb_vec far = t * t * curve, even = fourth * fourth;
+            const skb_vec more = even * (1.0 + far * far * far) + tt * tt;
+            const skb_vec square = tt * (more * more + tt * tt * even);
+            SKB_STORE(left_out + 4 * k, SKB_SELECT(peaked, square, SKB_ALL(1.0)));
         }
     }
 
@@ -615,7 +606,8 @@ cdef class Cell:
         out : ndarray of shape (n_tiles * 16,)
             Gets the expectations, as deviations from the mean.
         left_out : ndarray of shape (n_tiles * 16,)
-            Gets the size of what is neglected, in standard deviations of a blanket.
+            Gets the size of what is neglected, in standard deviations, squared: that of
+            the worst blanket.
         """
         cdef:
             Py_ssize_t tile, b, r, at

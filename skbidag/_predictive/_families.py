@@ -1,6 +1,7 @@
 """The families of sampled DAGs: a node with its parents, each once."""
 
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -201,4 +202,6 @@ def csr(lists):
     """Lists one after the other, and where each begins."""
     first = np.cumsum([0, *map(len, lists)], dtype=np.int32)
     # never empty, as kernels take the address of the first
-    return first, np.concatenate([*lists, [0]]).astype(np.int32)
+    joined = np.zeros(max(1, first[-1]), dtype=np.int32)
+    joined[: first[-1]] = np.fromiter(chain.from_iterable(lists), np.int32, first[-1])
+    return first, joined

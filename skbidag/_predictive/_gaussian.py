@@ -11,6 +11,7 @@ Where some are not, it takes the DAG for a normal distribution about the regress
 """
 
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,8 +25,9 @@ from skbidag._predictive._predictor import Predictor
 from skbidag._sklearn import _check_n_features
 
 # An integral takes twenty times as long as an expansion. Where a cell has more than so
-# many different blankets, the latter is good enough if what it leaves out is not more
-# than this, in standard deviations.
+# many different blankets, the latter is good enough if what it leaves out is not larger
+# than this, by its order and in standard deviations; where it was compared, errors were
+# a tenth of that in most cells, and ten times it in the worst.
 FEW_BLANKETS, LARGEST_ERROR = 100, 1e-6
 
 # Rows of which the densities of all families stay near the processor
@@ -192,23 +194,29 @@ class StudentPredictor(LinearPredictor):
         cell : Cell
             The product of powers of quadratics that they are.
         """
-        families, chosen = self.families, self.families.blankets(node)
+        chosen = self.families.blankets(node)
         numbers, sets, powers = {}, [], []
-        for family in chosen.families:
-            parents, child = families.parents[family], families.node[family]
-            size, others = self.df + len(parents), parents[parents != node]
-            used = [tuple(others)]
+        for family in chosen.families.tolist():
+            parents, child = self._members[family]
+            size = self.df + len(parents)
             if child == node:
-                powers.append([-(size + 1) / 2])
+                used = (parents,)
+                powers.append((-(size + 1) / 2,))
             else:
-                powers.append([size / 2, -(size + 1) / 2])
-                used.append(tuple(np.sort(np.append(others, child))))
+                others = tuple(parent for parent in parents if parent != node)
+                used = others, tuple(sorted((*others, child)))
+                powers.append((size / 2, -(size + 1) / 2))
             sets.append([numbers.setdefault(s, len(numbers)) for s in used])
-        of_node = self._regressions(
-            np.full(len(numbers), node), [np.array(s, dtype=int) for s in numbers]
-        )
-        powers = np.concatenate(powers)
+        of_node = self._regressions(np.full(len(numbers), node), list(numbers))
+        powers = np.array([*chain.from_iterable(powers)])
         return chosen, Cell(of_node, *csr(sets), powers, chosen.first, chosen.members)
+
+    @cached_property
+    def _members(self):
+        """Parents and child of each family, as plain numbers."""
+        families = self.families
+        parents = (tuple(parents.tolist()) for parents in families.parents)
+        return list(zip(parents, families.node.tolist(), strict=True))
 
     # Several cells unobserved: in a DAG with all edges the joint density is Student t,
     # and what follows is exact. In others it is for many degrees of freedom.
@@ -338,7 +346,7 @@ def _expectation(cell, z, log_weights):
     if len(log_weights) > FEW_BLANKETS:
         cell.expand(_tiles(z), log_weights, expected, left_out)
     expected, left_out = expected[: len(z)], left_out[: len(z)]
-    bad = np.flatnonzero(~(left_out < LARGEST_ERROR))
+    bad = np.flatnonzero(~(left_out < LARGEST_ERROR**2))
     if len(bad):
         weights = np.zeros((len(log_weights), padded(len(bad))))
         weights[:, : len(bad)] = log_weights[:, bad]
