@@ -43,6 +43,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The search space leaves out")
 @parametrize_with_checks(DEFAULTS)
 def test_scikit_learn_checks_of_the_defaults(estimator, check):
     check(estimator)

@@ -182,7 +182,8 @@ def test_reaches_the_generating_dag_where_pc_starts_elsewhere():
     network = make_gaussian_network(300, 30, random_state=1)
     found = search(network.data, BGe(alpha_mu=0.25))
     assert found.n_expansions_ >= 1
-    assert found.log_score_ >= found.score_.dag_score(network.adjacency)
+    # it may be that very DAG, whose scores are added up in another order
+    assert found.log_score_ >= found.score_.dag_score(network.adjacency) - 1e-8
 
 
 # ------------------------------------------------------- options and promises
