@@ -32,7 +32,7 @@ from skbidag._starts import Modes, find_starts
 from skbidag._tables import build_tables
 
 # Chains run for this many times the paper's length at most, unless they agree before.
-MOST_LENGTHS = 64
+MOST_LENGTHS = 32
 
 
 class Walk(ABC):

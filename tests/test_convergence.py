@@ -363,7 +363,7 @@ def in_rounds(Sampler, **params):
 def test_chains_run_until_they_agree(hard, rounds, Sampler):
     model = in_rounds(Sampler).fit(hard)  # no warning
     assert model.converged_
-    assert 600 < model.n_iter_ <= 64 * 300
+    assert 600 < model.n_iter_ <= 32 * 300
     assert model.log_score_trace_.shape == (3, 100)
     # one round less would not have done
     shorter = in_rounds(Sampler, max_iter=model.n_iter_ - 1)
