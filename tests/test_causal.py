@@ -305,6 +305,7 @@ def diamonds(n_rows, seed=0):
     return X, A
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [100, 10_000])
 @pytest.mark.parametrize("way", ["summed", "simulated"])
 def test_width_of_intervals_is_the_posteriors(n_rows, way, monkeypatch):

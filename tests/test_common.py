@@ -36,6 +36,7 @@ DEFAULTS = [
 
 
 # thirty random columns of fifteen rows: large parent sets matter by their number
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The search space leaves out")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_checks(estimator, check):

@@ -249,6 +249,7 @@ def test_modes_are_drawn_from_their_posterior():
     assert copy.number_of(dags[1]) == modes.number_of(dags[1]) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["order", "dag"])
 def test_leaps_leave_the_posterior_alone(constrained, monkeypatch, kind):
     """Leaps at every other step, between most DAGs that have any weight."""
@@ -267,6 +268,7 @@ def test_leaps_leave_the_posterior_alone(constrained, monkeypatch, kind):
 # --------------------------------------------------------- what used to go wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("Sampler", SAMPLERS)
 def test_eleven_variables_of_diabetes(Sampler):
     diabetes = load_diabetes()
@@ -373,6 +375,7 @@ def test_chains_run_until_they_agree(hard, rounds, Sampler):
     assert shorter.n_iter_ < model.n_iter_ <= 2 * shorter.n_iter_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("Sampler", SAMPLERS)
 def test_rounds_depend_on_the_seed_alone(hard, rounds, monkeypatch, Sampler):
     model = in_rounds(Sampler).fit(hard)
