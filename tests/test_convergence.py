@@ -36,6 +36,8 @@ from skbidag._starts import (
 from skbidag.datasets import make_gaussian_network
 from skbidag.scores import BDe, BGe, GaussianBIC
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 SAMPLERS = [OrderMCMCStructure, PartitionMCMCStructure]
 KINDS = {"order": OrderMCMCStructure, "dag": PartitionMCMCStructure}
