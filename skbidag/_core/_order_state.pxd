@@ -1,0 +1,73 @@
+"""An order of the nodes, and how each of them stands in it."""
+
+from libc.stdint cimport int64_t
+
+from skbidag._core._parents cimport ParentSet
+from skbidag._core._random cimport skb_bitgen
+from skbidag._core._tables cimport TableViews
+
+
+cdef enum:
+    NOBODY = -1  # no node passes
+    REFRESH = 8192  # steps between two refreshments of all sums
+
+
+cdef struct Standing:
+    int64_t mask  # the node's candidates to its right
+    double score  # its log score
+    # Sampling with extra parents: the score over that of the mask without them, in
+    # logarithms if the row is; and the largest it was since it was last added up.
+    double excess
+    double peak
+
+
+cdef class OrderState:
+    cdef:
+        TableViews views
+        Py_ssize_t n
+        Py_ssize_t width
+        bint maximize
+        # `place` is the position of each node, with -1 in the padding
+        Py_ssize_t[::1] order_
+        double[::1] place
+        Standing *standing
+        double current
+        # what a change would lead to, by place; a relocated node's, by slot
+        Standing *new
+        Standing *slot
+        double[::1] slot_total
+
+    cdef object take_order(self, object order)
+    cdef void stand_anew(self) noexcept nogil
+    cdef object standings(self)
+    cdef object restore_standings(self, object state)
+
+    cdef inline Standing look_up(
+        self, Py_ssize_t node, int64_t mask, double limit
+    ) noexcept nogil
+    cdef inline Standing pass_by(
+        self, Py_ssize_t node, const Standing *present, Py_ssize_t gained,
+        Py_ssize_t lost, double limit
+    ) noexcept nogil
+    cdef inline int64_t mask_from(
+        self, Py_ssize_t node, double limit
+    ) noexcept nogil
+    cdef inline int64_t with_parent(
+        self, int64_t mask, Py_ssize_t node, Py_ssize_t parent
+    ) noexcept nogil
+    cdef inline int64_t without_parent(
+        self, int64_t mask, Py_ssize_t node, Py_ssize_t parent
+    ) noexcept nogil
+    cdef double total(self) noexcept nogil
+    cdef void look_up_all(self) noexcept nogil
+    cdef void refresh(self) noexcept nogil
+
+    cdef double propose_swap(self, Py_ssize_t p, Py_ssize_t q) noexcept nogil
+    cdef void apply_swap(
+        self, Py_ssize_t p, Py_ssize_t q, double change
+    ) noexcept nogil
+    cdef void propose_relocation(self, Py_ssize_t node) noexcept nogil
+    cdef void apply_relocation(self, Py_ssize_t node, Py_ssize_t slot) noexcept nogil
+    cdef ParentSet draw_parents(
+        self, Py_ssize_t node, skb_bitgen *bitgen
+    ) noexcept nogil
