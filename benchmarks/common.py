@@ -21,7 +21,7 @@ from skbidag._constraints import resolve_constraints
 from skbidag._core._order import OrderChain
 from skbidag._core._partition import PartitionChain
 from skbidag._core._tables import TableViews
-from skbidag._partition import default_moves, partition_of_dag
+from skbidag._partition import partition_moves, partition_of_dag
 from skbidag._search_space import make_space
 from skbidag._tables import build_tables
 from skbidag.scores import BGe
@@ -188,7 +188,7 @@ def partition_chain(tables, partition, seed=0):
         TableViews(tables),
         bit_generator((seed,), 0),
         partition,
-        move_mixture("auto", default_moves(n)),
+        move_mixture("auto", partition_moves(n)),
     )
 
 

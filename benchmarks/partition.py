@@ -28,7 +28,7 @@ from common import (
 from skbidag._chains import bit_generator, move_mixture
 from skbidag._core._partition import PartitionChain
 from skbidag._core._tables import TableViews
-from skbidag._partition import default_moves, partition_of_dag
+from skbidag._partition import partition_moves, partition_of_dag
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.scores import BDe
 
@@ -51,7 +51,7 @@ def problem(n, kind, rows_per_variable):
 def time_moves(n, tables, adjacency, repeats):
     partition = partition_of_dag(adjacency)
     mixtures = dict(zip(MOVES, np.eye(len(MOVES)), strict=True))
-    mixtures["default mixture"] = move_mixture("auto", default_moves(n))
+    mixtures["default mixture"] = move_mixture("auto", partition_moves(n))
     for name, moves in mixtures.items():
         chain = PartitionChain(
             TableViews(tables), bit_generator((0,), 0), partition, moves
@@ -120,7 +120,7 @@ def main():
                 met = rate >= TARGETS[n]
                 ok &= met
                 print(f"  target {TARGETS[n]:,}: {'ok' if met else 'MISSED'}")
-            mixtures = [default_moves(n)]
+            mixtures = [partition_moves(n)]
             if arguments.tuning:
                 mixtures += [
                     (2 * n, 2 * n, n, 12, 0),

@@ -1,4 +1,4 @@
-"""Partition MCMC as an estimator."""
+"""Sampling from the posterior over DAGs, as an estimator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from skbidag._base import BaseStructure, SamplerMixin
 from skbidag._chains import bit_generator, move_mixture
 from skbidag._constraints import Edges
 from skbidag._core._partition import PartitionChain
+from skbidag._dag_walk import DAGWalk, dag_moves
 from skbidag._data import Seed
 from skbidag._sampling import ChainMaker, Walk
 from skbidag._sklearn import StrOptions
@@ -40,7 +41,7 @@ class PartitionChainMaker(ChainMaker):
         chain.set_partition(partition_of_dag(mode))
 
 
-def default_moves(n):
+def partition_moves(n):
     """Weights of the moves: the expensive ones in the order of 1 in n.
 
     Relocations and reversals carry a chain from mode to mode; with many variables
@@ -100,14 +101,20 @@ class PartitionWalk(Walk):
 
 
 class PartitionMCMCStructure(SamplerMixin, BaseStructure):
-    """Sample DAGs by MCMC over ordered partitions of the variables.
+    """Sample DAGs by MCMC from the posterior in which every DAG counts once.
 
-    A chain walks over ordered partitions into blocks: the roots of a DAG, the nodes
-    all of whose parents are roots, and so on. Each DAG belongs to one partition, so
-    unlike over orders (:class:`OrderMCMCStructure`) it counts once, and the samples
-    come from the posterior itself, with a uniform prior over DAGs unless
-    `edge_prior` says otherwise. All DAGs of a partition are summed over at once, by
-    lookups in precomputed tables.
+    Unlike over orders (:class:`OrderMCMCStructure`), where a DAG counts once for each
+    order it fits, the samples come from the posterior itself, with a uniform prior
+    over DAGs unless `edge_prior` or the score's penalty says otherwise. Two walks lead
+    there, on the same precomputed tables.
+
+    By default a chain walks over DAGs, each with one of its orders beside it, by the
+    moves of order MCMC, and at about its price: of all orders of a DAG one is drawn
+    with a probability that acceptance takes into account.
+
+    With ``walk="partitions"`` it walks over ordered partitions into blocks, as in
+    partition MCMC: the roots of a DAG, the nodes all of whose parents are roots, and
+    so on. Each DAG belongs to one partition, all of whose DAGs are summed over at once.
 
     Parameters
     ----------
@@ -158,10 +165,16 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         Share of the steps that is dropped at the start of each chain.
     n_chains : int, default=4
         Number of chains.
+    walk : {"dags", "partitions"}, default="dags"
+        What the chains walk over: DAGs with an order beside them, or the ordered
+        partitions of partition MCMC. The posterior is the same.
     move_probabilities : "auto" or sequence of 5 floats, default="auto"
-        How often two nodes of different blocks are swapped, two nodes of adjacent
-        blocks are swapped, a block is split or two are joined, a node is relocated,
-        and an edge is reversed. "auto" is in proportion to (n, 4 n, n, 16, 4).
+        Over DAGs, how often the parents of a node are drawn anew, two neighbors in the
+        order are exchanged, a node is relocated, an edge is reversed, and the order is
+        drawn anew; "auto" is in proportion to (n, 4 n, 1, 2, 2). Over partitions, how
+        often two nodes of different blocks are swapped, two nodes of adjacent blocks
+        are swapped, a block is split or two are joined, a node is relocated, and an
+        edge is reversed; "auto" is in proportion to (n, 4 n, n, 16, 4).
     max_iter : int or "auto", default="auto"
         The most steps per chain with ``n_iter="auto"``, which an integer `n_iter` does
         not mind. "auto" is 32 times the paper's length.
@@ -222,7 +235,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         False with fewer than 50 draws per chain, and with one chain, which has
         nothing to agree with.
     acceptance_rate_ : ndarray of shape (n_chains,)
-        Share of steps that changed the partition.
+        Share of steps that changed where the chain stands.
     score_ : BaseScore
         The fitted score.
     feature_kinds_ : ndarray of str, shape (n_features,)
@@ -247,6 +260,10 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     The tables are those of order sampling: 2**K rows for a node with K permissible
     parents, not 3**K.
 
+    Over DAGs, the target is P(DAG) q(order | DAG), where q builds the order from the
+    roots on, each node whose parents stand already being as probable as another.
+    Summed over orders, that is P(DAG).
+
     Examples
     --------
     >>> from skbidag import PartitionMCMCStructure
@@ -261,6 +278,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **BaseStructure._parameter_constraints,
+        "walk": [StrOptions({"dags", "partitions"})],
         "move_probabilities": [StrOptions({"auto"}), "array-like"],
     }
 
@@ -281,6 +299,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         n_draws: int = 500,
         burn_in: float = 0.2,
         n_chains: int = 4,
+        walk: Literal["dags", "partitions"] = "dags",
         move_probabilities: ArrayLike | Literal["auto"] = "auto",
         max_iter: int | Literal["auto"] = "auto",
         max_time: float | None = None,
@@ -304,6 +323,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.n_draws = n_draws
         self.burn_in = burn_in
         self.n_chains = n_chains
+        self.walk = walk
         self.move_probabilities = move_probabilities
         self.max_iter = max_iter
         self.max_time = max_time
@@ -314,5 +334,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.warm_start = warm_start
 
     def _walk(self, n_features):
-        moves = default_moves(n_features)
-        return PartitionWalk(move_mixture(self.move_probabilities, moves))
+        walk, moves = {
+            "dags": (DAGWalk, dag_moves),
+            "partitions": (PartitionWalk, partition_moves),
+        }[self.walk]
+        return walk(move_mixture(self.move_probabilities, moves(n_features)))
