@@ -18,9 +18,11 @@ from threadpoolctl import threadpool_limits
 from skbidag import IterativeSearchStructure
 from skbidag._chains import bit_generator, move_mixture
 from skbidag._constraints import resolve_constraints
+from skbidag._core._dag import DAGChain
 from skbidag._core._order import OrderChain
 from skbidag._core._partition import PartitionChain
 from skbidag._core._tables import TableViews
+from skbidag._dag_walk import dag_moves
 from skbidag._partition import partition_moves, partition_of_dag
 from skbidag._search_space import make_space
 from skbidag._tables import build_tables
@@ -192,8 +194,21 @@ def partition_chain(tables, partition, seed=0):
     )
 
 
+def dag_chain(tables, adjacency, seed=0):
+    """A chain over DAGs, with the default moves."""
+    n = len(tables)
+    return DAGChain(
+        TableViews(tables),
+        bit_generator((seed,), 0),
+        adjacency,
+        move_mixture("auto", dag_moves(n)),
+    )
+
+
 def chain_from_dag(kind, tables, adjacency, seed=0):
-    """A chain of either kind, "order" or "partition", that starts at a DAG."""
+    """A chain of a kind, "order", "dag" or "partition", that starts at a DAG."""
+    if kind == "dag":
+        return dag_chain(tables, adjacency, seed)
     partition = partition_of_dag(adjacency)
     if kind == "order":
         return order_chain(tables, np.argsort(partition, kind="stable"), seed)

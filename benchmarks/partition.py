@@ -1,138 +1,194 @@
-"""Speed of partition chains, and how well they mix beside order chains.
+"""Sampling from the posterior over DAGs: speed of the moves, and price beside orders.
 
-On the space that the iterative search ends with, extra parents allowed: steps per
-second of each move and of the default mixture; how many lookups go beyond the
-difference of two sums; effective draws per second of the score and of the edges
-(the median over edges with probabilities between 0.05 and 0.95). Every speed is the
-best of several runs on one core.
+    python benchmarks/partition.py            # half an hour, estimated, on one core
+    python benchmarks/partition.py --moves    # steps per second of each move alone
+    python benchmarks/partition.py --quick    # a minute
+
+The price: on the space that the iterative search ends with, extra parents allowed,
+effective draws per second over orders, over DAGs with an order beside them (the default
+of `PartitionMCMCStructure`) and over partitions, of the score and of the edges (the
+median over edges with probabilities between 0.05 and 0.95 by the chain's own draws, and
+the tenth part of them that mixes worst). A draw is taken after every 10 n steps, as in
+versus.py. Chains of a graph run one after the other on the same tables, and the shares
+that are printed in the end are medians over graphs of each chain's over that of orders.
+
+The posteriors of orders and of DAGs differ, and so do the edges that are uncertain: a
+mode that orders hardly weigh is one more that chains over DAGs have to find.
 """
 
 import argparse
-import sys
 import warnings
 from functools import partial
 
 import numpy as np
 from common import (
+    Table,
     best_of,
+    chain_from_dag,
     draw_dags,
-    effective_edges,
     effective_size,
     final_space,
-    order_chain,
     paper_score,
     tables_of,
     timed,
+    write_results,
 )
 
-from skbidag._chains import bit_generator, move_mixture
+from skbidag._chains import bit_generator
+from skbidag._core._dag import DAGChain
 from skbidag._core._partition import PartitionChain
 from skbidag._core._tables import TableViews
-from skbidag._partition import partition_moves, partition_of_dag
+from skbidag._partition import partition_of_dag
 from skbidag.datasets import make_discrete_network, make_gaussian_network
-from skbidag.scores import BDe
+from skbidag.scores import BDe, BGe
 
-TARGETS = {20: 400_000, 80: 150_000}  # steps per second, Gaussian, 10 n rows
-MOVES = ["swap", "adjacent swap", "split or join", "relocation", "reversal"]
+# Shares of the order chain's effective draws per second that are asked for: of the
+# edges; of the score half of it
+TARGETS = {20: 1 / 2, 60: 1 / 3, 100: 1 / 4, 200: 1 / 5}
+MOVES = {
+    "dag": ["redraw", "transposition", "swap", "relocation", "reversal", "reordering"],
+    "partition": ["swap", "adjacent swap", "split or join", "relocation", "reversal"],
+}
+SCORES = {"paper": paper_score, "default": BGe}
 
 
-def problem(n, kind, rows_per_variable):
-    """Tables and the best DAG of a data set's final space."""
+def problem(n, kind, seed, score="paper"):
+    """The search's result, and tables on its space."""
     if kind == "bge":
-        data = make_gaussian_network(rows_per_variable * n, n, random_state=0).data
-        score = paper_score()
+        data = make_gaussian_network(10 * n, n, random_state=seed).data
+        score = SCORES[score]()
     else:
-        data = make_discrete_network(rows_per_variable * n, n, random_state=0).data
+        data = make_discrete_network(10 * n, n, random_state=seed).data
         score = BDe(edge_penalty=1.0)
     search = final_space(score, data)
-    return data, search, tables_of(search.score_, search.search_space_)
+    return search, tables_of(search.score_, search.search_space_)
 
 
-def time_moves(n, tables, adjacency, repeats):
-    partition = partition_of_dag(adjacency)
-    mixtures = dict(zip(MOVES, np.eye(len(MOVES)), strict=True))
-    mixtures["default mixture"] = move_mixture("auto", partition_moves(n))
-    for name, moves in mixtures.items():
-        chain = PartitionChain(
-            TableViews(tables), bit_generator((0,), 0), partition, moves
-        )
-        slow = name in ("relocation", "reversal")
-        n_steps = 2000 if slow else 50_000
-        rate = n_steps / best_of(partial(chain.run, n_steps), repeats)
-        lookups, exact, rows, columns = chain.lookup_counts
-        accepted = chain.accepted_moves.sum() / chain.proposed_moves.sum()
-        print(
-            f"  {name:<16}{rate:>12,.0f} steps/s  {100 * accepted:>5.1f} % accepted; "
-            f"of all lookups {100 * exact / lookups:.2f} % exact, "
-            f"{100 * rows / lookups:.4f} % new rows, "
-            f"{100 * columns / lookups:.4f} % columns",
-            flush=True,
-        )
-    return rate
+def time_moves(sizes, repeats):
+    """Steps per second of each move alone, and of the default mixture."""
+    table = Table("n:d kind:>9 data:>4 move:>15 steps_per_s:,.0f accepted:.3f")
+    for n in sizes:
+        for data in ("bge", "bde"):
+            search, tables = problem(n, data, seed=0)
+            views, dag = TableViews(tables), search.adjacency_
+            for kind, names in MOVES.items():
+                mixtures = dict(zip(names, np.eye(len(names)), strict=True))
+                for name, moves in {**mixtures, "all": None}.items():
+                    stream = bit_generator((0,), 0)
+                    if moves is None:
+                        chain = chain_from_dag(kind, tables, dag)
+                    elif kind == "dag":
+                        chain = DAGChain(views, stream, dag, moves)
+                    else:
+                        start = partition_of_dag(dag)
+                        chain = PartitionChain(views, stream, start, moves)
+                    n_steps = 20_000 if moves is None else 2000
+                    seconds = best_of(partial(chain.run, n_steps), repeats)
+                    accepted = chain.accepted_moves.sum() / chain.proposed_moves.sum()
+                    table.add(
+                        {
+                            "n": n,
+                            "kind": kind,
+                            "data": data,
+                            "move": name,
+                            "steps_per_s": n_steps / seconds,
+                            "accepted": accepted,
+                        }
+                    )
 
 
-def mixing(chain, n, n_draws, thin):
-    """Effective draws per second: of the score, and the median over edges."""
+def effective_draws(chain, n, n_draws, thin):
+    """Effective draws per second of the score, and of the edges; and how many."""
     chain.run(n_draws * thin // 10)
     (packed, log_scores), seconds = timed(draw_dags, chain, n, n_draws, thin)
-    edges = effective_edges(np.unpackbits(packed, axis=-1, count=n))
-    return effective_size(log_scores) / seconds, edges / seconds, seconds
+    dags = np.unpackbits(packed, axis=-1, count=n)
+    means = dags.mean(axis=0)
+    uncertain = np.argwhere((means > 0.05) & (means < 0.95))
+    sizes = [effective_size(dags[:, i, j]) for i, j in uncertain] or [np.nan]
+    return {
+        "seconds": seconds,
+        "score": effective_size(log_scores) / seconds,
+        "edges": float(np.median(sizes)) / seconds,
+        "worst": float(np.quantile(sizes, 0.1)) / seconds,
+        "uncertain": len(uncertain),
+    }
 
 
-def compare_mixing(n, tables, adjacency, n_draws, thin, mixtures):
-    partition = partition_of_dag(adjacency)
-    order = np.argsort(partition, kind="stable")
-    views = TableViews(tables)
-    chains = {"order": order_chain(tables, order)}
-    for moves in mixtures:
-        chains[f"partition {moves}"] = PartitionChain(
-            views, bit_generator((0,), 0), partition, move_mixture(moves, MOVES)
-        )
-    for name, chain in chains.items():
-        score, edges, seconds = mixing(chain, n, n_draws, thin)
-        print(
-            f"  {name:<34} effective draws/s: score {score:>8.1f}, "
-            f"edges {edges:>8.1f}  ({seconds:.1f} s)",
-            flush=True,
-        )
+def compare(arguments, note):
+    """Effective draws per second of each kind, graph by graph; then shares."""
+    table = Table(
+        "n:d graph:d kind:>9 seconds:.1f uncertain:d score:.1f edges:.1f worst:.1f"
+    )
+    rows = []
+    for n in arguments.sizes:
+        for graph in range(arguments.graphs):
+            search, tables = problem(n, "bge", 7000 + graph, arguments.score)
+            for kind in ("order", "dag", "partition"):
+                if kind == "partition" and n > arguments.largest_partition:
+                    continue
+                chain = chain_from_dag(kind, tables, search.adjacency_)
+                thin = arguments.thin * n
+                row = {"n": n, "graph": graph, "kind": kind}
+                row |= effective_draws(chain, n, arguments.draws, thin)
+                rows.append(row)
+                table.add(row)
+            write_results("price", rows, note=note)
+    print(
+        "\nShares of the order chain's effective draws per second, medians over graphs"
+    )
+    shares = Table("n:d kind:>9 edges:.2f asked:.2f score:.2f asked_2:.2f worst:.2f")
+    for n in arguments.sizes:
+        for kind in ("dag", "partition"):
+            mine = [row for row in rows if (row["n"], row["kind"]) == (n, kind)]
+            over = [row for row in rows if (row["n"], row["kind"]) == (n, "order")]
+            if not mine:
+                continue
+            share = {
+                name: float(
+                    np.median(
+                        [a[name] / b[name] for a, b in zip(mine, over, strict=True)]
+                    )
+                )
+                for name in ("edges", "score", "worst")
+            }
+            asked = TARGETS.get(n, np.nan)
+            shares.add(
+                {"n": n, "kind": kind, **share, "asked": asked, "asked_2": asked / 2}
+            )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--draws", type=int, default=4000)
-    parser.add_argument("--thin", type=int, default=100)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20, 80])
-    parser.add_argument("--tuning", action="store_true", help="compare mixtures")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--moves", action="store_true", help="speed of each move alone")
+    parser.add_argument(
+        "--repeats", type=int, default=7, help="of which the best counts"
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(TARGETS))
+    parser.add_argument("--graphs", type=int, default=5, help="graphs of each size")
+    parser.add_argument("--draws", type=int, default=10_000, help="draws of each chain")
+    parser.add_argument("--thin", type=int, default=10, help="steps between, over n")
+    parser.add_argument("--score", choices=list(SCORES), default="paper")
+    parser.add_argument(
+        "--largest-partition",
+        type=int,
+        default=60,
+        help="with more variables chains over partitions are left out",
+    )
+    parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    ok = True
-    for n in arguments.sizes:
-        for kind, rows in [("bge", 10), ("bge", 100), ("bde", 10), ("bde", 100)]:
-            _, search, tables = problem(n, kind, rows)
-            sizes = search.search_space_.sum(axis=0)
-            print(
-                f"n={n} {kind} {rows * n} rows: {sizes.mean():.1f} permissible parents "
-                f"on average, at most {sizes.max()}"
-            )
-            rate = time_moves(n, tables, search.adjacency_, arguments.repeats)
-            if (kind, rows) == ("bge", 10) and n in TARGETS:
-                met = rate >= TARGETS[n]
-                ok &= met
-                print(f"  target {TARGETS[n]:,}: {'ok' if met else 'MISSED'}")
-            mixtures = [partition_moves(n)]
-            if arguments.tuning:
-                mixtures += [
-                    (2 * n, 2 * n, n, 12, 0),
-                    (2 * n, 2 * n, n, 12, 12),
-                    (2 * n, 2 * n, 0, 12, 1),
-                    (2 * n, 2 * n, n, n, 1),
-                ]
-            compare_mixing(
-                n, tables, search.adjacency_, arguments.draws, arguments.thin, mixtures
-            )
-    return 0 if ok else 1
+    warnings.simplefilter("ignore")  # permissible sets that are trimmed
+    note = f"draws every {arguments.thin} n steps, {arguments.score} score"
+    if arguments.quick:
+        note = "quick run, to be replaced"
+        arguments.sizes, arguments.graphs, arguments.draws = [12], 2, 1000
+        arguments.repeats = 2
+    if arguments.moves:
+        time_moves(arguments.sizes, arguments.repeats)
+    else:
+        compare(arguments, note)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

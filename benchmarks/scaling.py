@@ -105,10 +105,15 @@ def sampling_seconds(kind, n, n_chains, n_jobs, length=20):
     """Sampling on a given space: tables and chains of `length` n² ln n steps."""
     network = gaussian(n, 10 * n)
     permitted = space_of_size(np.random.default_rng(0), network.adjacency, 6)
-    Sampler = {"order": OrderMCMCStructure, "partition": PartitionMCMCStructure}[kind]
+    Sampler, walk = {
+        "order": (OrderMCMCStructure, {}),
+        "dag": (PartitionMCMCStructure, {}),
+        "partition": (PartitionMCMCStructure, {"walk": "partitions"}),
+    }[kind]
     warnings.simplefilter("ignore")
     model = Sampler(
         paper_score(),
+        **walk,
         search_space=permitted,
         n_chains=n_chains,
         n_jobs=n_jobs,
@@ -129,12 +134,16 @@ def series(quick):
          lambda n: (n, 2 * n), "n² or more"),
         ("tables", "n", [50, 100, 200, 400], table_seconds,
          lambda n: (n, 8), "n²"),
-        ("order step", "n", [50, 100, 200, 400, 800], step_seconds,
+        ("order step", "n", [25, 50, 100, 200, 400, 800], step_seconds,
          lambda n: ("order", n, 6), "constant (n if rows were added up)"),
+        ("DAG step", "n", [25, 50, 100, 200, 400], step_seconds,
+         lambda n: ("dag", n, 6), "constant, as over orders"),
         ("partition step", "n", [50, 100, 200, 400], step_seconds,
          lambda n: ("partition", n, 6), "n² (blocks grow with n)"),
         ("order chain", "n", [50, 100, 200], sampling_seconds,
          lambda n: ("order", n, 1, 1), "n² ln n"),
+        ("DAG chain", "n", [50, 100, 200], sampling_seconds,
+         lambda n: ("dag", n, 1, 1), "n² ln n"),
         ("partition chain", "n", [25, 50, 100], sampling_seconds,
          lambda n: ("partition", n, 1, 1), "n⁴ ln n"),
         ("search", "N", [1000, 10_000, 100_000, 1_000_000], search_seconds,
@@ -145,14 +154,16 @@ def series(quick):
          lambda size: (20, size.bit_length() - 1), "2^K K"),
         ("order step", "K", [2, 4, 6, 8, 10, 12], step_seconds,
          lambda K: ("order", 80, K), "K"),
+        ("DAG step", "K", [2, 4, 6, 8, 10, 12], step_seconds,
+         lambda K: ("dag", 80, K), "K"),
         ("partition step", "K", [2, 4, 6, 8, 10, 12], step_seconds,
          lambda K: ("partition", 80, K), "constant"),
         ("order sampling", "chains", [1, 2, 4, 8], sampling_seconds,
          lambda chains: ("order", 80, chains, 1), "chains"),
         ("order sampling", "cores", cores, sampling_seconds,
          lambda jobs: ("order", 80, 4, jobs, 400), "1/cores"),
-        ("partition sampling", "cores", cores, sampling_seconds,
-         lambda jobs: ("partition", 40, 4, jobs, 200), "1/cores"),
+        ("DAG sampling", "cores", cores, sampling_seconds,
+         lambda jobs: ("dag", 80, 4, jobs, 400), "1/cores"),
     ]  # fmt: skip
     if not quick:
         return full

@@ -1,4 +1,4 @@
-"""Samplers side by side: ours over orders and partitions, and sumu's Gadget.
+"""Samplers side by side: ours over orders, DAGs and partitions, and sumu's Gadget.
 
     python benchmarks/versus.py            # an hour and a half on one core
     python benchmarks/versus.py --quick    # a minute
@@ -36,7 +36,6 @@ from common import (
     in_process,
     installed,
     order_chain,
-    partition_chain,
     tables_of,
     timed,
     write_results,
@@ -158,7 +157,7 @@ def run_ours(kind, X, seconds, seed):
     if kind == "order":
         chain = order_chain(tables, rng.permutation(n), seed)
     else:
-        chain = partition_chain(tables, np.zeros(n, dtype=np.intp), seed)
+        chain = chain_from_dag(kind, tables, np.zeros((n, n), dtype=bool), seed)
     while time.perf_counter() - start < BURN_IN * seconds:
         chain.run(100)
     total, n_draws = np.zeros((n, n)), 0
@@ -370,7 +369,7 @@ def main():
         arguments.exact_sizes, arguments.seconds = [6], [0.5, 2.0]
         arguments.repeats, arguments.sizes = 1, [12]
         arguments.draws, arguments.mixing_seconds, arguments.limit = 2000, 1.0, 60.0
-    arguments.methods = ["order", "partition"]
+    arguments.methods = ["order", "dag", "partition"]
     if installed("sumu") != "not installed":
         arguments.methods += [f"sumu {k}" for k in arguments.sumu_chains]
     else:

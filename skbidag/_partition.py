@@ -168,13 +168,14 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     walk : {"dags", "partitions"}, default="dags"
         What the chains walk over: DAGs with an order beside them, or the ordered
         partitions of partition MCMC. The posterior is the same.
-    move_probabilities : "auto" or sequence of 5 floats, default="auto"
-        Over DAGs, how often the parents of a node are drawn anew, two neighbors in the
-        order are exchanged, a node is relocated, an edge is reversed, and the order is
-        drawn anew; "auto" is in proportion to (n, 4 n, 1, 2, 2). Over partitions, how
-        often two nodes of different blocks are swapped, two nodes of adjacent blocks
-        are swapped, a block is split or two are joined, a node is relocated, and an
-        edge is reversed; "auto" is in proportion to (n, 4 n, n, 16, 4).
+    move_probabilities : "auto" or sequence of floats, default="auto"
+        Over DAGs six numbers: how often the parents of a node are drawn anew, two
+        neighbors in the order are exchanged, any two nodes are, a node is relocated, an
+        edge is reversed, and the order is drawn anew; "auto" is in proportion to
+        (3 n, 4 n, 30, 1, 1, 2). Over partitions five: how often two nodes of different
+        blocks are swapped, two nodes of adjacent blocks are swapped, a block is split
+        or two are joined, a node is relocated, and an edge is reversed; "auto" is in
+        proportion to (n, 4 n, n, 16, 4).
     max_iter : int or "auto", default="auto"
         The most steps per chain with ``n_iter="auto"``, which an integer `n_iter` does
         not mind. "auto" is 32 times the paper's length.

@@ -16,6 +16,7 @@ from enumeration import (
     assert_same_posterior,
     dag_posterior,
     draw,
+    gaussian_data,
     local_scores,
     make_space,
     reversal_matrix,
@@ -34,7 +35,8 @@ from skbidag._tables import build_tables
 from skbidag.datasets import make_gaussian_network
 from skbidag.scores import BGe
 
-MOVES = ["redraw", "transposition", "relocation", "reversal", "reordering"]
+MOVES = ["redraw", "transposition", "swap", "relocation", "reversal", "reordering"]
+OVER_ORDERS = MOVES[:4]
 
 
 def required_dag(tables):
@@ -46,7 +48,7 @@ def required_dag(tables):
     return dag
 
 
-def chain_on(tables, dag=None, moves=(1, 1, 1, 1, 1), seed=0):
+def chain_on(tables, dag=None, moves=(1, 1, 1, 1, 1, 1), seed=0):
     return DAGChain(
         TableViews(tables),
         bit_generator((seed,), 0),
@@ -102,19 +104,25 @@ class Twin:
         return logsumexp([self.scores[node][s] for s in self.sets(node, right)])
 
     def outcomes(self, node, now, before, after):
-        """New parents of a node whose permitted ones change, with probabilities."""
-        log_z = self.log_sum(node, after)
-        shares = {
-            s: math.exp(self.scores[node][s] - log_z) for s in self.sets(node, after)
+        """New parents of a node whose permitted ones change, with probabilities.
+
+        It loses some: if it has none of them, its set stays. Then it gains some: a
+        draw with one of them counts, any other is no change.
+        """
+        common = before & after
+        left = {now: 1.0} if now <= common else self.shares(node, common)
+        gained = {
+            s: share for s, share in self.shares(node, after).items() if not s <= common
         }
-        if before <= after:
-            # it gains some: a draw with one of them counts, any other is no change
-            taken = {s: share for s, share in shares.items() if not s <= before}
-            kept = math.exp(self.log_sum(node, before) - log_z)
-            assert_allclose(kept + sum(taken.values()), 1.0)
-            return {**taken, now: kept}
-        assert after <= before
-        return {now: 1.0} if now <= after else shares
+        kept = math.exp(self.log_sum(node, common) - self.log_sum(node, after))
+        assert_allclose(kept + sum(gained.values()), 1.0)
+        return {**{s: share * kept for s, share in left.items()}, **gained}
+
+    def shares(self, node, right):
+        """Probabilities of the sets within some permitted parents."""
+        log_z = self.log_sum(node, right)
+        sets = self.sets(node, right)
+        return {s: math.exp(self.scores[node][s] - log_z) for s in sets}
 
     def moved(self, dag, order, new_order, log_ratio, probability, leads_to):
         """Add where a change of the order leads: all sets that have to change do."""
@@ -149,14 +157,11 @@ class Twin:
     def redraw(self, dag, order, leads_to):
         log_q = self.log_q(dag, order)
         for p, node in enumerate(order):
-            right = set(order[p + 1 :])
-            log_z = self.log_sum(node, right)
-            for parents in self.sets(node, right):
+            for parents, share in self.shares(node, set(order[p + 1 :])).items():
                 new = (*dag[:node], parents, *dag[node + 1 :])
-                share = math.exp(self.scores[node][parents] - log_z) / self.n
                 accept = math.exp(min(0.0, self.log_q(new, order) - log_q))
-                leads_to[new, order] += share * accept
-                leads_to[dag, order] += share * (1.0 - accept)
+                leads_to[new, order] += share / self.n * accept
+                leads_to[dag, order] += share / self.n * (1.0 - accept)
 
     def transposition(self, dag, order, leads_to):
         for p in range(self.n - 1):
@@ -166,6 +171,19 @@ class Twin:
                 leads_to[dag, order] += 1 / (self.n - 1)
                 continue
             self.moved(dag, order, new, log_ratio, 1 / (self.n - 1), leads_to)
+
+    def swap(self, dag, order, leads_to):
+        pairs = list(itertools.combinations(range(self.n), 2))
+        for p, q in pairs:
+            new = list(order)
+            new[p], new[q] = new[q], new[p]
+            new = tuple(new)
+            # accepted among orders, then with the ratio of the orders' probabilities
+            ratio = self.order_score(new) - self.order_score(order)
+            accept = math.exp(min(0.0, ratio))
+            leads_to[dag, order] += (1.0 - accept) / len(pairs)
+            if accept > 0:
+                self.moved(dag, order, new, 0.0, accept / len(pairs), leads_to)
 
     def relocation(self, dag, order, leads_to):
         for node in order:
@@ -229,7 +247,7 @@ def test_pairs_have_the_posterior_over_dags(setting, n):
     assert_allclose([of_dag[as_sets(dag)] for dag in dags], posterior, atol=1e-12)
 
 
-@pytest.mark.parametrize("move", ["redraw", "transposition", "relocation"])
+@pytest.mark.parametrize("move", OVER_ORDERS)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_transition_matrix(setting, move):
     twin, states, target = twin_of(setting, 3)
@@ -248,6 +266,8 @@ def test_transition_matrix(setting, move):
         ("bge extended", "transposition"),
         ("bde levels", "redraw"),
         ("bde levels", "transposition"),
+        ("bge restricted", "swap"),
+        ("bge constraints", "swap"),
         ("bge restricted", "relocation"),
         ("bge constraints", "relocation"),
     ],
@@ -281,13 +301,13 @@ def assert_steps(chain, dag, expected, n_steps):
     return seen
 
 
-@pytest.mark.parametrize("move", ["redraw", "transposition", "relocation"])
+@pytest.mark.parametrize("move", OVER_ORDERS)
 @pytest.mark.parametrize("setting", ["bge", "bge extended", "bge constraints", "bde"])
 def test_single_steps(setting, move):
     tables = tables_of(setting, 4)
     twin, states, _ = twin_of(setting, 4)
     dags = sorted({dag for dag, _ in states}, key=str)
-    chain = chain_on(tables, moves=np.eye(5)[MOVES.index(move)])
+    chain = chain_on(tables, moves=np.eye(6)[MOVES.index(move)])
     rng = np.random.default_rng(0)
     for k in rng.choice(len(dags), 4, replace=False):
         dag = dags[k]
@@ -311,7 +331,7 @@ def test_reversals(setting):
     posterior, _ = dag_posterior(tables, dags)
     dags = dags[posterior > 0]
     matrix = reversal_matrix(tables, dags)
-    chain = chain_on(tables, moves=np.eye(5)[MOVES.index("reversal")])
+    chain = chain_on(tables, moves=np.eye(6)[MOVES.index("reversal")])
     n_steps = 20_000
     for row in range(7, len(dags), len(dags) // 4):
         counts = Counter()
@@ -420,7 +440,8 @@ def test_posterior(setting, n):
 
 
 @pytest.mark.parametrize(
-    "moves", [(1, 1, 0, 0, 0), (1, 0, 1, 0, 0), (1, 0, 0, 1, 1), (0, 1, 1, 0, 0)]
+    "moves",
+    [(1, 1, 0, 0, 0, 0), (1, 0, 1, 0, 0, 0), (1, 0, 0, 1, 0, 0), (1, 0, 0, 0, 1, 1)],
 )
 def test_posterior_by_few_moves(moves):
     tables = tables_of("bge", 4)
@@ -506,13 +527,14 @@ def network():
     return make_gaussian_network(100, 10, random_state=0)
 
 
-def test_walks_agree(network):
+def test_walks_agree():
     # both of the posterior over DAGs; within 4.5 standard errors of the difference
+    data = gaussian_data(0, 60, 6)
     means, errors = [], []
     for walk in ("dags", "partitions"):
         model = PartitionMCMCStructure(
-            walk=walk, n_iter=200_000, n_draws=2000, random_state=0
-        ).fit(network.data)
+            walk=walk, n_iter=100_000, n_draws=2000, random_state=0
+        ).fit(data)
         chains = [np.array(list(model.dag_samples_.chain(k))) for k in range(4)]
         means.append(model.adjacency_probabilities_)
         errors.append(sum(standard_errors(chain) ** 2 for chain in chains) / 16)

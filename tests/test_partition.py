@@ -35,6 +35,7 @@ from skbidag.datasets import make_gaussian_network
 from skbidag.scores import BDe, BGe
 
 MOVES = ["swap", "adjacent", "split_join", "relocation"]
+WALKS = ["dags", "partitions"]
 
 
 # ------------------------------------------------------------------ naive twins
@@ -727,13 +728,15 @@ def same_fit(one, other):
     )
 
 
-def test_seed_alone_decides(network):
-    model = quick(search_space="pc").fit(network.data)
-    assert same_fit(model, quick(search_space="pc").fit(network.data))
-    assert same_fit(model, quick(search_space="pc", n_jobs=2).fit(network.data))
+@pytest.mark.parametrize("walk", WALKS)
+def test_seed_alone_decides(network, walk):
+    settings = {"search_space": "pc", "walk": walk}
+    model = quick(**settings).fit(network.data)
+    assert same_fit(model, quick(**settings).fit(network.data))
+    assert same_fit(model, quick(**settings, n_jobs=2).fit(network.data))
     with joblib.parallel_backend("loky", n_jobs=2):
-        assert same_fit(model, quick(search_space="pc").fit(network.data))
-    other = quick(search_space="pc", random_state=4).fit(network.data)
+        assert same_fit(model, quick(**settings).fit(network.data))
+    other = quick(**settings, random_state=4).fit(network.data)
     assert not same_fit(model, other)
 
 
@@ -742,8 +745,9 @@ def test_pickle(network):
     assert same_fit(model, pickle.loads(pickle.dumps(model)))
 
 
-def test_learned_attributes(network):
-    model = quick().fit(network.data)
+@pytest.mark.parametrize("walk", WALKS)
+def test_learned_attributes(network, walk):
+    model = quick(walk=walk).fit(network.data)
     n = model.n_features_in_
     assert model.dag_samples_.packed.shape[:2] == (4, 40)
     assert model.log_score_trace_.shape == (4, 40)
@@ -764,11 +768,12 @@ def test_learned_attributes(network):
         assert_allclose(log_score, total)
 
 
-def test_constraints_hold(network):
+@pytest.mark.parametrize("walk", WALKS)
+def test_constraints_hold(network, walk):
     required, forbidden = [(0, 1), (1, 2)], [(3, 4), (5, 6)]
-    model = quick(
-        required_edges=required, forbidden_edges=forbidden, extra_parent=True
-    ).fit(network.data)
+    model = quick(required_edges=required, forbidden_edges=forbidden, walk=walk).fit(
+        network.data
+    )
     for i, j in required:
         assert model.adjacency_probabilities_[i, j] == 1.0
         assert model.adjacency_[i, j]
@@ -777,17 +782,21 @@ def test_constraints_hold(network):
         assert not model.adjacency_[i, j]
 
 
+@pytest.mark.parametrize("walk", WALKS)
 @pytest.mark.parametrize("n", [1, 2])
-def test_few_variables(n):
+def test_few_variables(n, walk):
     X = gaussian_data(0, 30, n)
-    model = quick(search_space="full").fit(X)
+    model = quick(search_space="full", walk=walk).fit(X)
     assert model.adjacency_probabilities_.shape == (n, n)
 
 
-@pytest.mark.parametrize("moves", [[1, 1, 1], [0] * 5, [1, -1, 1, 1, 1]])
-def test_bad_move_probabilities(network, moves):
-    with pytest.raises(ValueError, match="move_probabilities must be 5"):
-        quick(search_space="full", move_probabilities=moves).fit(network.data)
+@pytest.mark.parametrize(("walk", "n_moves"), [("dags", 6), ("partitions", 5)])
+@pytest.mark.parametrize("moves", [[1, 1, 1], [0] * 5, [1, -1, 1, 1, 1, 1]])
+def test_bad_move_probabilities(network, moves, walk, n_moves):
+    with pytest.raises(ValueError, match=f"move_probabilities must be {n_moves}"):
+        quick(search_space="full", walk=walk, move_probabilities=moves).fit(
+            network.data
+        )
 
 
 @pytest.mark.parametrize(

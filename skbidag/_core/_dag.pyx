@@ -22,6 +22,8 @@ Moves
     the ratio of all sums, times q'/q. If b gains a, its nearest parent is a whatever
     the others are: they are drawn when the move is accepted. What a draws instead of b
     can only make q smaller, which rejects most before it is drawn.
+    *swap*: exchange any two nodes. If that is accepted among orders, it is with q'/q.
+    What stands between loses one of them, then gains the other.
     *relocation*: a node goes to one of the n places drawn in proportion to the orders'
     scores, a Gibbs move over orders; it loses or gains what it passes, and that
     gains or loses it. Accepted with q'/q.
@@ -33,9 +35,9 @@ What stays true
 Cost
     A redraw is a draw (`_parents.pxd`), a transposition two passings
     (`_order_state.pyx`) and few draws; the change of q takes the places between the
-    old nearest parent and the new, an addition each. Relocations take O(n) passings,
-    reversals O(n K), and reorderings n look-ups: all three are tried about once in n
-    steps, so that a step costs about as much however many nodes there are.
+    old nearest parent and the new, an addition each. Swaps and relocations take O(n)
+    passings, reversals O(n K), and reorderings n look-ups: all of them are tried about
+    once in n steps, so that a step costs about as much however many nodes there are.
 """
 
 cimport cython
@@ -46,7 +48,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from skbidag._core._order_state cimport REFRESH, Standing
+from skbidag._core._order_state cimport NOBODY, REFRESH, Standing
 from skbidag._core._ordered_dag cimport OrderedDAG
 from skbidag._core._parents cimport ParentSet, lowest_bit, mark_edges
 from skbidag._core._random cimport below, uniform
@@ -55,7 +57,7 @@ from skbidag._core._vector cimport skb_exp
 
 
 cdef enum:
-    REDRAW, TRANSPOSITION, RELOCATION, REVERSAL, REORDERING, N_MOVES
+    REDRAW, TRANSPOSITION, SWAP, RELOCATION, REVERSAL, REORDERING, N_MOVES
 
 
 @cython.final
@@ -70,8 +72,8 @@ cdef class DAGChain(OrderedDAG):
         The chain's own stream of random numbers.
     adjacency : array of shape (n, n)
         Where to start: a DAG that the tables have.
-    move_probabilities : array of shape (5,)
-        How often to redraw, transpose, relocate, reverse an edge, and reorder.
+    move_probabilities : array of shape (6,)
+        How often to redraw, transpose, swap, relocate, reverse an edge, and reorder.
     """
 
     cdef:
@@ -80,6 +82,7 @@ cdef class DAGChain(OrderedDAG):
         ParentSet *kept_dag
         Standing *kept_standing
         Py_ssize_t[::1] kept_order
+        double kept_current
         Py_ssize_t[::1] position
         double[::1] weight
         # the best order seen
@@ -301,15 +304,12 @@ cdef class DAGChain(OrderedDAG):
 
     cdef bint relocate(self, Py_ssize_t node) noexcept nogil:
         cdef:
-            Py_ssize_t from_ = <Py_ssize_t> self.place[node], p, other
+            Py_ssize_t from_ = <Py_ssize_t> self.place[node], p
             Py_ssize_t slot = self.draw_slot(node)
-            double before, current = self.current
+            double before
         if slot == from_:
             return False
-        before = self.log_probability()
-        self.kept_order[:] = self.order_
-        memcpy(self.kept_dag, self.dag, self.n * sizeof(ParentSet))
-        memcpy(self.kept_standing, self.standing, self.n * sizeof(Standing))
+        before = self.keep()
         self.apply_relocation(node, slot)
         if slot > from_:
             for p in range(from_, slot):
@@ -319,19 +319,76 @@ cdef class DAGChain(OrderedDAG):
             for p in range(slot + 1, from_ + 1):
                 self.lose_between(self.order_[p], slot, slot)
             self.gain_between(node, slot + 1, from_)
+        return self.settle(before, min(from_, slot), max(from_, slot))
+
+    # -------------------------------------------------------------------- swap
+
+    cdef bint swap(self, Py_ssize_t p, Py_ssize_t q) noexcept nogil:
+        """Exchange the nodes at p < q.
+
+        Those between lose the one, then gain the other.
+        """
+        cdef:
+            Py_ssize_t left = self.order_[p], right = self.order_[q], r, node
+            double before, change = self.propose_swap(p, q)
+            Standing now
+        if not self.accepts(change):
+            return False
+        before = self.keep()
+        self.place[right] = -1.0
+        for r in range(p + 1, q):
+            node = self.order_[r]
+            self.slot[node] = self.pass_by(
+                node, &self.standing[node], NOBODY, right, r
+            )
+        self.apply_swap(p, q, change)
+        self.place[left] = -1.0  # not yet
+        for r in range(p + 1, q):
+            node = self.order_[r]
+            if self.has_parent_between(node, p, p):
+                now = self.standing[node]
+                self.standing[node] = self.slot[node]
+                self.dag[node] = self.draw_parents(node, self.bitgen)
+                self.standing[node] = now
+        self.place[left] = q
+        for r in range(p + 1, q):
+            node = self.order_[r]
+            self.gain_from(self.slot[node].score, node, q, q)
+        self.lose_between(left, p, q - 1)
+        self.gain_between(right, p + 1, q)
+        return self.settle(before, p, q)
+
+    # ----------------------------------------------- what the larger moves share
+
+    cdef double keep(self) noexcept nogil:
+        """Remember where the chain stands; returns the order's log probability."""
+        self.kept_order[:] = self.order_
+        self.kept_current = self.current
+        memcpy(self.kept_dag, self.dag, self.n * sizeof(ParentSet))
+        memcpy(self.kept_standing, self.standing, self.n * sizeof(Standing))
+        return self.log_probability()
+
+    cdef bint settle(
+        self, double before, Py_ssize_t first, Py_ssize_t last
+    ) noexcept nogil:
+        """Accept what became of DAG and order with q'/q, or go back.
+
+        What changed are the places from `first` to `last`, and parents of those there.
+        """
+        cdef Py_ssize_t p, node
         if not self.accepts(self.arrange() - before):
             self.order_[:] = self.kept_order
-            for p in range(self.n):
+            self.current = self.kept_current
+            for p in range(first, last + 1):
                 self.place[self.order_[p]] = p
             memcpy(self.dag, self.kept_dag, self.n * sizeof(ParentSet))
             memcpy(self.standing, self.kept_standing, self.n * sizeof(Standing))
-            self.current = current
             self.arrange()
             return False
-        for p in range(min(from_, slot), max(from_, slot) + 1):
-            other = self.order_[p]
-            self.turn_marks(other, self.kept_dag[other])
-            self.turn_marks(other, self.dag[other])
+        for p in range(first, last + 1):
+            node = self.order_[p]
+            self.turn_marks(node, self.kept_dag[node])
+            self.turn_marks(node, self.dag[node])
         self.inspect()
         return True
 
@@ -339,9 +396,13 @@ cdef class DAGChain(OrderedDAG):
         self, Py_ssize_t node, double low, double high
     ) noexcept nogil:
         """A node may have parents at some places now: perhaps it takes one."""
-        if uniform(self.bitgen) >= skb_exp(
-            self.kept_standing[node].score - self.standing[node].score
-        ):
+        self.gain_from(self.kept_standing[node].score, node, low, high)
+
+    cdef void gain_from(
+        self, double before, Py_ssize_t node, double low, double high
+    ) noexcept nogil:
+        """The same, for a node whose log score was `before` without them."""
+        if uniform(self.bitgen) >= skb_exp(before - self.standing[node].score):
             self.draw_with(node, low, high, self.dag)
 
     cdef void lose_between(
@@ -376,6 +437,7 @@ cdef class DAGChain(OrderedDAG):
 
     cdef void step(self) noexcept nogil:
         cdef double u = uniform(self.bitgen)
+        cdef Py_ssize_t p, q
         cdef int move = REDRAW
         cdef bint changed = True
         while move < REORDERING and u >= self.move_below[move]:
@@ -384,6 +446,11 @@ cdef class DAGChain(OrderedDAG):
             changed = self.redraw(below(self.bitgen, self.n))
         elif move == TRANSPOSITION:
             changed = self.transpose(below(self.bitgen, self.n - 1))
+        elif move == SWAP:
+            p = below(self.bitgen, self.n)
+            q = below(self.bitgen, self.n - 1)
+            q += q >= p
+            changed = self.swap(min(p, q), max(p, q))
         elif move == RELOCATION:
             changed = self.relocate(below(self.bitgen, self.n))
         elif move == REVERSAL:

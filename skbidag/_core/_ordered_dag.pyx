@@ -25,7 +25,6 @@ Cost
     parent becomes another, O(places between the two).
 """
 
-from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
