@@ -33,6 +33,7 @@ STYLES = {
             ("sparse search", "sumu 4", "iMCMC"),
             ("GES", "sumu 16"),
             ("PC", "hill climbing"),
+            ("dag",),
         ]
     )
     for name in names

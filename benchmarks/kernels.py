@@ -97,7 +97,11 @@ class Workload:
             "maxima", "entry and pass", lambda: subset_maxima(maxima), out.size * K
         )
 
-        for kind, n_steps in (("order", 100_000), ("partition", 20_000)):
+        for kind, n_steps in (
+            ("order", 100_000),
+            ("dag", 100_000),
+            ("partition", 20_000),
+        ):
             chain = self.chain(kind)
             yield Loop(
                 f"{kind} step",

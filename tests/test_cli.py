@@ -172,7 +172,7 @@ def test_summary_has_everything_to_repeat_it(gaussian, capsys):
     saved = json.loads(Path("skbidag-data/summary.json").read_text(encoding="utf-8"))
     assert printed == saved
     assert saved["command"] == " ".join(["skbidag", "learn", *argv])
-    assert saved["estimator"] == "OrderMCMCStructure"
+    assert saved["estimator"] == "PartitionMCMCStructure"
     parameters = saved["parameters"]
     assert parameters["score"] == "BGe"
     assert parameters["score__alpha_mu"] == 0.5
@@ -181,7 +181,7 @@ def test_summary_has_everything_to_repeat_it(gaussian, capsys):
     assert parameters["burn_in"] == 0.2
     data = saved["data"]
     assert data["kind"] == "continuous"
-    assert saved["result"]["posterior"] == "order-weighted"
+    assert saved["result"]["posterior"] == "over DAGs"
     assert data["variables"] == ["a", "b", "c"]
     assert data["sha256"] == hashlib.sha256(Path(gaussian).read_bytes()).hexdigest()
     assert saved["result"]["n_chains"] == 2
