@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 
 from helpers import python_process
-from skbidag import OrderMCMCStructure, _cli, graphs
+from skbidag import PartitionMCMCStructure, _cli, graphs
 from skbidag._cli import (
     _fit,
     _prepare,
@@ -121,9 +121,9 @@ def test_built_in_data(capsys):
 def test_files_hold_what_the_estimator_learned():
     run(*QUICK, "--seed", 3, "--out", "out")
     asia = load_asia(as_frame=True)
-    model = OrderMCMCStructure(n_iter=2000, n_draws=60, n_chains=2, random_state=3).fit(
-        asia.data.astype(str)
-    )
+    model = PartitionMCMCStructure(
+        n_iter=2000, n_draws=60, n_chains=2, random_state=3
+    ).fit(asia.data.astype(str))
     names = asia.feature_names
 
     best = pd.read_csv("out/map.csv", index_col=0)
