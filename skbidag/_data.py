@@ -433,6 +433,10 @@ def first_column_without_numbers(X):
 # Rows
 
 
+# Rows that weights may stand for: with more, doubles do not tell one row more.
+LARGEST_TOTAL = 1e15
+
+
 def check_weights(sample_weight, n_samples):
     """Validate frequency weights.
 
@@ -458,8 +462,12 @@ def check_weights(sample_weight, n_samples):
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must be finite and not negative.")
     with np.errstate(over="ignore"):
-        if not np.isfinite(weights.sum()):
-            raise ValueError("sample_weight is too large to add up.")
+        total = weights.sum()
+    if total > LARGEST_TOTAL:
+        raise ValueError(
+            f"sample_weight adds up to {total:g}: weights say how often a row counts, "
+            f"and more than {LARGEST_TOTAL:g} rows are too large a number to count by."
+        )
     if not weights.any():
         raise ValueError("sample_weight is zero for every row: there are no data.")
     return weights

@@ -178,7 +178,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         proportion to (n, 4 n, n, 16, 4).
     max_iter : int or "auto", default="auto"
         The most steps per chain with ``n_iter="auto"``, which an integer `n_iter` does
-        not mind. "auto" is 32 times the paper's length.
+        not mind. "auto" is 32 times the paper's length, or 3,200,000 if that is more.
     max_time : float, default=None
         Seconds after which the fit stops with the draws made so far, and a warning
         says how many. With `warm_start` another ``fit`` goes on. None is no limit.

@@ -31,8 +31,10 @@ from skbidag._search import LEAST_GAIN, SearchResult, short_chain
 from skbidag._starts import Modes, find_starts
 from skbidag._tables import build_tables
 
-# Chains run for this many times the paper's length at most, unless they agree before.
+# Chains run for this many times the paper's length at most, unless they agree before;
+# or for so many steps, which with few variables take a second or two.
 MOST_LENGTHS = 32
+MOST_STEPS = 3_200_000
 
 
 class Walk(ABC):
@@ -131,7 +133,8 @@ class SamplingSettings:
 
     def most_steps(self, n_features):
         """The most steps of chains without a given length."""
-        return self.max_iter or MOST_LENGTHS * auto_n_iter(n_features, 5.0)
+        lengths = MOST_LENGTHS * auto_n_iter(n_features, 5.0)
+        return self.max_iter or max(lengths, MOST_STEPS)
 
 
 @dataclass(frozen=True)
