@@ -280,6 +280,7 @@ def test_expansion_where_integrals_are_many(n_rows, monkeypatch):
     assert (expanded != integrated).any()
 
 
+@pytest.mark.slow
 def test_outliers_are_integrated_as_well():
     """Families contradict each other by many standard deviations."""
     for n_rows, away in (5, 30.0), (50, 30.0), (50, 300.0), (5000, 30.0):
