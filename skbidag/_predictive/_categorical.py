@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from skbidag._core._predictive import HoledRows, level_log_sums
+from skbidag._core._predictive import HoledRows, Weights, level_log_sums
 from skbidag._data import unique_rows
 from skbidag._predictive._families import csr, padded, row_slices
 from skbidag._predictive._predictor import Predictor
@@ -220,7 +220,7 @@ class CategoricalPredictor(Predictor):
             log_joint = np.full((len(joint), len(codes)), -np.inf)
             for part, chosen, log_sums in self._parts(codes, free, dags):
                 weights = chosen.log_sums(
-                    np.ascontiguousarray(_padded_columns(log_weights[:, part]))
+                    Weights(np.ascontiguousarray(_padded_columns(log_weights[:, part])))
                 )[:, : log_sums.shape[2]]
                 # The weights count what is to be predicted, too, if it is observed.
                 if observed:

@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 from sklearn.utils import check_array, gen_batches
 
+from skbidag._core._predictive import Weights
 from skbidag._core._student import Cell, Regressions
 from skbidag._data import unique_rows
 from skbidag._predictive._families import TILE, csr, padded, row_slices
@@ -165,24 +166,14 @@ class StudentPredictor(LinearPredictor):
 
     def _integrate(self, z, rows, nodes, result):
         """Expectations of nodes in rows without another unobserved cell."""
-        families = self.families
-        for part in row_slices(len(rows), len(families.counts)):
-            here = rows[part]
-            weights = self._log_evidence(z[here])
-            for node in nodes:
-                chosen, cell = self._cell(node)
-                log_sums = chosen.log_sums(weights)
-                result[here, node] = _expectation(cell, z[here], log_sums)
-
-    def _log_evidence(self, z):
-        """Log shares of the DAGs and log densities of rows, as `_log_weights`."""
-        weights = np.empty((len(self.families.counts), padded(len(z))))
-        for part in gen_batches(len(z), ROWS_IN_CACHE):
-            terms = self._densities(z[part], self._of_families)
-            weights[:, part.start : part.start + terms.shape[1]] = self._log_weights(
-                terms
-            )
-        return weights
+        cells = [self._cell(node) for node in nodes]
+        for part in self._slices(len(rows)):
+            here = z[rows[part]]
+            terms = self._densities(here, self._of_families)
+            weights = Weights(self._log_weights(terms))
+            for node, (chosen, cell) in zip(nodes, cells, strict=True):
+                expected = _expectation(cell, here, chosen.log_sums(weights))
+                result[rows[part], node] = expected
 
     def _cell(self, node):
         """What the density of DAGs is as a function of one cell.
