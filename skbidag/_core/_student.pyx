@@ -439,44 +439,53 @@ cdef extern from *:
         const double *quadratic, double offset, double half_df, double *peaks,
         double *totals, double *masses)
     {
+        skb_vec log_most[4];
         for (int k = 0; k < n_vec; k++) {
-            const skb_vec whole = SKB_LOAD(weight + 4 * k);
-            const skb_vec most = SKB_LOAD(quadratic + 4 * k);
-            skb_vec log_most = most;
-            skb_log_to(&log_most, &log_most);
-            for (Py_ssize_t v = 0; v < n; v++) {
+            log_most[k] = SKB_LOAD(quadratic + 4 * k);
+            skb_log_to(&log_most[k], &log_most[k]);
+        }
+        for (Py_ssize_t v = 0; v < n; v++) {
+            skb_vec value[4], expected[4];
+            skb_int higher = SKB_ALLI(0);
+            for (int k = 0; k < n_vec; k++) {
                 const Py_ssize_t here = SKB_TILE * v + 4 * k;
-                skb_vec value = whole, expected = SKB_LOAD(z + here);
+                expected[k] = SKB_LOAD(z + here);
+                value[k] = SKB_LOAD(weight + 4 * k);
                 if (variance[v] > 0.0) {
                     const skb_vec own = SKB_LOAD(pull + here);
                     const skb_vec gap = own * SKB_ALL(variance[v]);
-                    expected -= gap;
-                    value -= SKB_ALL(half_log_left[v]);
+                    expected[k] -= gap;
+                    value[k] -= SKB_ALL(half_log_left[v]);
                     if (half_df > 0.0) {
-                        skb_vec rest = most - gap * own;
+                        skb_vec rest = SKB_LOAD(quadratic + 4 * k) - gap * own;
                         rest = SKB_SELECT((skb_int)(rest > SKB_ALL(offset)), rest,
                                           SKB_ALL(offset));
                         skb_log_to(&rest, &rest);
-                        value += SKB_ALL(half_df + 0.5) * log_most
-                                 - SKB_ALL(half_df) * rest;
+                        value[k] += SKB_ALL(half_df + 0.5) * log_most[k]
+                                    - SKB_ALL(half_df) * rest;
                     } else
-                        value += 0.5 * gap * own;
+                        value[k] += 0.5 * gap * own;
                 }
-                skb_vec peak = SKB_LOAD(peaks + here);
-                const skb_int higher = (skb_int)(value > peak);
-                if (higher[0] | higher[1] | higher[2] | higher[3]) {
-                    const skb_vec top = SKB_SELECT(higher, value, peak);
+                higher |= (skb_int)(value[k] > SKB_LOAD(peaks + here));
+            }
+            if (higher[0] | higher[1] | higher[2] | higher[3])
+                for (int k = 0; k < n_vec; k++) {
+                    const Py_ssize_t here = SKB_TILE * v + 4 * k;
+                    const skb_vec peak = SKB_LOAD(peaks + here);
+                    const skb_vec top = SKB_SELECT((skb_int)(value[k] > peak),
+                                                   value[k], peak);
                     skb_vec less = peak - top;
                     skb_exp_to(&less, &less);
                     SKB_STORE(totals + here, SKB_LOAD(totals + here) * less);
                     SKB_STORE(masses + here, SKB_LOAD(masses + here) * less);
                     SKB_STORE(peaks + here, top);
-                    peak = top;
                 }
-                value -= peak;
-                skb_exp_to(&value, &value);
-                SKB_STORE(totals + here, SKB_LOAD(totals + here) + value * expected);
-                SKB_STORE(masses + here, SKB_LOAD(masses + here) + value);
+            for (int k = 0; k < n_vec; k++) {
+                const Py_ssize_t here = SKB_TILE * v + 4 * k;
+                skb_vec share = value[k] - SKB_LOAD(peaks + here);
+                skb_exp_to(&share, &share);
+                SKB_STORE(totals + here, SKB_LOAD(totals + here) + share * expected[k]);
+                SKB_STORE(masses + here, SKB_LOAD(masses + here) + share);
             }
         }
     }
@@ -1107,7 +1116,7 @@ cdef class NormalMixture:
         return n_touched
 
     cdef void settle(self) noexcept nogil:
-        """From what is left of precisions: logarithms and variances, 0 if unobserved."""
+        """Logarithms and inverses of what is left of precisions, 0 if unobserved."""
         cdef Py_ssize_t v
         for v in range(self.n):
             if self.place[v] >= 0:
