@@ -353,6 +353,70 @@ def test_expectation_of_a_mixture_of_normals(gaussian, monkeypatch, slice_bytes)
     np.testing.assert_allclose(got[0], score.posterior_mean_)
 
 
+def naive_student_expectation(score, dags, X):
+    """As if each DAG's joint density were one Student t of its scatter matrix."""
+    n, (mean, _, _, offset, df) = X.shape[1], score.student_t()
+    result, nodes = np.empty_like(X), np.arange(X.shape[1])
+    for row, v in product(range(len(X)), range(n)):
+        open_cells = np.flatnonzero(np.isnan(X[row]))
+        free = np.union1d(open_cells, v)
+        seen, m = np.setdiff1d(nodes, free), len(open_cells)
+        expected, log_weights = [], []
+        for dag in dags:
+            roots = np.zeros((n, n))
+            for node in nodes:
+                parents = parents_of(dag, node)
+                slopes, variance = score.regression(node, parents)
+                roots[node, node], roots[node, parents] = 1.0, -slopes
+                roots[node] /= np.sqrt(variance * (df - 2))
+            L = roots.T @ roots
+            z = np.where(np.isnan(X[row]), 0.0, X[row] - mean)
+
+            def fill_in(cells, z=z, L=L):
+                z = z.copy()
+                z[cells] = 0.0
+                pull = (L @ z)[cells]
+                z[cells] = -np.linalg.solve(L[np.ix_(cells, cells)], pull)
+                return z, offset + z @ L @ z
+
+            z, whole = fill_in(open_cells)
+            log_weight = log_joint(score, dag, z[None] + mean)[0] + 0.5 * (
+                m * np.log(whole)
+                - np.linalg.slogdet(L[np.ix_(open_cells, open_cells)])[1]
+            )
+            if v not in open_cells:  # without the density of the cell itself
+                z, rest = fill_in(free)
+                left = np.exp(
+                    np.linalg.slogdet(L[np.ix_(free, free)])[1]
+                    - np.linalg.slogdet(L[np.ix_(open_cells, open_cells)])[1]
+                )
+                own_df = df + len(seen)
+                log_weight -= 0.5 * (
+                    np.log(left / rest) - (own_df + 1) * np.log(whole / rest)
+                )
+            expected.append(z[v])
+            log_weights.append(log_weight)
+        weights = np.exp(log_weights - logsumexp(log_weights))
+        result[row, v] = mean[v] + weights @ expected
+    return result
+
+
+@pytest.mark.parametrize("n_rows", [7, 200])
+def test_several_unobserved_cells_against_a_twin(n_rows):
+    score, samples, X = gaussian_case(n_rows, 11, n=6)
+    new = np.tile(X[:5], (5, 1))
+    holes = np.random.default_rng(6).random(new.shape) < 0.4
+    holes[:20, :2] = True  # one pattern of more rows than a tile has
+    holes[:20, 2:] = False
+    new[holes] = np.nan
+    new[:20, 2:] += np.arange(20)[:, None] % 7
+    new[-1] = np.nan
+    new = new[np.isnan(new).sum(axis=1) > 1]
+    got = predict(score, samples, new)
+    expected = naive_student_expectation(score, list(samples), new)
+    np.testing.assert_allclose(got, expected, atol=1e-9 * X.std(axis=0).max())
+
+
 def test_with_all_edges_unobserved_cells_are_exact():
     """There the joint density is Student t, whose conditionals are known."""
     rng = np.random.default_rng(4)
