@@ -356,48 +356,43 @@ def test_expectation_of_a_mixture_of_normals(gaussian, monkeypatch, slice_bytes)
 def naive_student_expectation(score, dags, X):
     """As if each DAG's joint density were one Student t of its scatter matrix."""
     n, (mean, _, _, offset, df) = X.shape[1], score.student_t()
-    result, nodes = np.empty_like(X), np.arange(X.shape[1])
-    for row, v in product(range(len(X)), range(n)):
-        open_cells = np.flatnonzero(np.isnan(X[row]))
-        free = np.union1d(open_cells, v)
-        seen, m = np.setdiff1d(nodes, free), len(open_cells)
-        expected, log_weights = [], []
-        for dag in dags:
-            roots = np.zeros((n, n))
-            for node in nodes:
-                parents = parents_of(dag, node)
-                slopes, variance = score.regression(node, parents)
-                roots[node, node], roots[node, parents] = 1.0, -slopes
-                roots[node] /= np.sqrt(variance * (df - 2))
-            L = roots.T @ roots
-            z = np.where(np.isnan(X[row]), 0.0, X[row] - mean)
+    precisions = []
+    for dag in dags:
+        roots = np.zeros((n, n))
+        for node in range(n):
+            parents = parents_of(dag, node)
+            slopes, variance = score.regression(node, parents)
+            roots[node, node], roots[node, parents] = 1.0, -slopes
+            roots[node] /= np.sqrt(variance * (df - 2))
+        precisions.append(roots.T @ roots)
 
-            def fill_in(cells, z=z, L=L):
-                z = z.copy()
-                z[cells] = 0.0
-                pull = (L @ z)[cells]
-                z[cells] = -np.linalg.solve(L[np.ix_(cells, cells)], pull)
-                return z, offset + z @ L @ z
+    def fill_in(L, row, cells):
+        """The row with expectations, its quadratic, and the cells' log determinant."""
+        z = np.where(np.isin(np.arange(n), cells), 0.0, row - mean)
+        block = L[np.ix_(cells, cells)]
+        z[cells] = -np.linalg.solve(block, (L @ z)[cells])
+        return z, offset + z @ L @ z, np.linalg.slogdet(block)[1]
 
-            z, whole = fill_in(open_cells)
-            log_weight = log_joint(score, dag, z[None] + mean)[0] + 0.5 * (
-                m * np.log(whole)
-                - np.linalg.slogdet(L[np.ix_(open_cells, open_cells)])[1]
+    result = np.empty_like(X)
+    for k, row in enumerate(X):
+        unobserved = np.flatnonzero(np.isnan(row))
+        own_df = df + n - len(unobserved) - 1
+        expected, log_weights = np.empty((2, len(dags), n))
+        for d, (dag, L) in enumerate(zip(dags, precisions, strict=True)):
+            z, whole, log_det = fill_in(L, row, unobserved)
+            expected[d] = z
+            log_weights[d] = log_joint(score, dag, z[None] + mean) + 0.5 * (
+                len(unobserved) * np.log(whole) - log_det
             )
-            if v not in open_cells:  # without the density of the cell itself
-                z, rest = fill_in(free)
-                left = np.exp(
-                    np.linalg.slogdet(L[np.ix_(free, free)])[1]
-                    - np.linalg.slogdet(L[np.ix_(open_cells, open_cells)])[1]
+            for v in np.flatnonzero(~np.isnan(row)):
+                # without the density of the cell itself
+                z, rest, more = fill_in(L, row, np.append(unobserved, v))
+                expected[d, v] = z[v]
+                log_weights[d, v] -= 0.5 * (
+                    more - log_det - np.log(rest) - (own_df + 1) * np.log(whole / rest)
                 )
-                own_df = df + len(seen)
-                log_weight -= 0.5 * (
-                    np.log(left / rest) - (own_df + 1) * np.log(whole / rest)
-                )
-            expected.append(z[v])
-            log_weights.append(log_weight)
-        weights = np.exp(log_weights - logsumexp(log_weights))
-        result[row, v] = mean[v] + weights @ expected
+        weights = np.exp(log_weights - logsumexp(log_weights, axis=0))
+        result[k] = mean + (weights * expected).sum(axis=0)
     return result
 
 
