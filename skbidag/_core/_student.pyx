@@ -44,6 +44,10 @@ cdef extern from *:
     """
     #define SKB_TILE 16
 
+    /* Of a precision that others explain, this share at least is left: what rounding
+       makes of less may be negative. */
+    #define SKB_LEAST_LEFT 1e-15
+
     /* Regression on p members for 16 rows of z, n by 16: the prediction, and what is
        at least in the quadratic. `factor` is the Cholesky factor of the members'
        scatter by rows, with inverted diagonal; y gets their values whitened by it. */
@@ -387,6 +391,7 @@ cdef extern from *:
         double log_det = 0.0;
         for (Py_ssize_t i = 0; i < m; i++) {
             double *own = rows + i * width;
+            const double least = SKB_LEAST_LEFT * own[cells[i]];
             for (Py_ssize_t j = 0; j < i; j++) {
                 const double *earlier = rows + j * width;
                 const skb_vec factor = SKB_ALL(earlier[cells[i]]);
@@ -394,8 +399,9 @@ cdef extern from *:
                     SKB_STORE(own + v, SKB_LOAD(own + v)
                               - factor * SKB_LOAD(earlier + v));
             }
-            log_det += skb_log(own[cells[i]]);
-            inverse[i] = 1.0 / sqrt(own[cells[i]]);
+            const double pivot = own[cells[i]] > least ? own[cells[i]] : least;
+            log_det += skb_log(pivot);
+            inverse[i] = 1.0 / sqrt(pivot);
             for (Py_ssize_t v = 0; v < width; v += 4) {
                 skb_vec value = SKB_LOAD(own + v) * SKB_ALL(inverse[i]);
                 SKB_STORE(own + v, value);
@@ -491,6 +497,7 @@ cdef extern from *:
     }
     """
     enum: SKB_TILE
+    double SKB_LEAST_LEFT
     void skb_pull(
         const int32_t *, Py_ssize_t, const int32_t *, const int32_t *, const double *,
         const double *, Py_ssize_t, int, double *, double *,
@@ -995,7 +1002,7 @@ cdef class NormalMixture:
         # of a DAG, and of 16 rows in it
         int32_t[::1] touched, place
         double[:, ::1] rows, pull
-        double[::1] left, half_log_left, variance, inverse
+        double[::1] diagonal, left, half_log_left, variance, inverse
 
     def __init__(
         self, const int32_t[:, ::1] of_dag, const int32_t[::1] first,
@@ -1009,6 +1016,7 @@ cdef class NormalMixture:
         self.place = np.empty(self.n, dtype=np.int32)
         self.rows = np.empty((self.n, self.width))
         self.pull = np.empty((self.n, SKB_TILE))
+        self.diagonal = np.empty(self.width)
         self.left = np.empty(self.width)
         self.half_log_left = np.empty(self.width)
         self.variance = np.empty(self.width)
@@ -1113,6 +1121,7 @@ cdef class NormalMixture:
                     self.rows[self.place[self.members[j]], self.members[k]] += (
                         self.roots[j] * self.roots[k]
                     )
+        self.diagonal[:] = self.left
         return n_touched
 
     cdef void settle(self) noexcept nogil:
@@ -1121,6 +1130,7 @@ cdef class NormalMixture:
         for v in range(self.n):
             if self.place[v] >= 0:
                 self.left[v] = 1.0
+            self.left[v] = max(self.left[v], SKB_LEAST_LEFT * self.diagonal[v])
         skb_log_array(&self.left[0], &self.half_log_left[0], self.width)
         for v in range(self.n):
             self.half_log_left[v] *= 0.5
