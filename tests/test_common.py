@@ -1,7 +1,6 @@
 """scikit-learn's own checks. None is expected to fail."""
 
 import pytest
-from joblib import parallel_config
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbidag import (
@@ -44,11 +43,9 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# nor do chains agree about them within the default budget, which takes minutes; on two
-# cores they take the same path in less time
+# nor do chains agree about them within the default budget
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(DEFAULTS)
 def test_scikit_learn_checks_of_the_defaults(estimator, check):
-    with parallel_config(n_jobs=2):
-        check(estimator)
+    check(estimator)
