@@ -6,8 +6,9 @@ short chains put little mass outside, and a much wider one. On each, two long ch
 over orders give edge probabilities, with the same score and from the same DAG. The root
 mean square difference to those on the wide space, over all pairs of variables, is the
 error of the space plus Monte Carlo error; what the two chains of each space differ by
-tells how much the latter is, and is taken off. Times are of the processor, and of the
-search alone, tables of the chains included.
+tells how much the latter is, and is taken off. The prior is the default one unless
+``--edge-penalty`` is given. Times are of the processor, and of the search alone, tables
+of the chains included.
 """
 
 import argparse
@@ -100,6 +101,11 @@ def mean_square(differences):
     return (differences**2).sum() / (n * (n - 1))
 
 
+def penalty(text):
+    """The default prior by its word, another by its number."""
+    return text if text == "auto" else float(text)
+
+
 def measure(network, n_rows, seed, edge_penalty, size, n_iter):
     """One row of the results."""
     problem = pose(network, n_rows, seed, edge_penalty)
@@ -136,7 +142,9 @@ def main():
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--rows", nargs="+", type=int, default=SIZES)
     parser.add_argument("--seeds", nargs="+", type=int, default=[101])
-    parser.add_argument("--edge-penalty", type=float, default=1.0)
+    parser.add_argument(
+        "--edge-penalty", type=penalty, default="auto", help="or 1 for a uniform prior"
+    )
     parser.add_argument("--size", type=int, default=13, help="candidates, wide space")
     parser.add_argument("--steps", type=int, default=4_000_000, help="of long chains")
     parser.add_argument("--again", action="store_true", help="forget earlier results")

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
+from skbidag._data import unique_rows
 from skbidag._parallel import run_threads
 
 # Parent sets of a node from which its search starts, the most frequent ones.
@@ -87,6 +88,15 @@ class Additions:
 def members_of(mask):
     """The places of the bits of a number."""
     return [place for place, bit in enumerate(reversed(f"{mask:b}")) if bit == "1"]
+
+
+def sets_of(masks, n_features):
+    """The bits of several numbers, one row of `n_features` each."""
+    n_bytes = -(-n_features // 8)
+    packed = b"".join(mask.to_bytes(n_bytes, "little") for mask in masks)
+    rows = np.frombuffer(packed, np.uint8).reshape(-1, n_bytes)
+    bits = np.unpackbits(rows, axis=1, count=n_features, bitorder="little")
+    return bits.astype(bool)
 
 
 def mass_outside(score, space, forbidden, draws, stream, n_jobs=None):
@@ -153,9 +163,10 @@ def starting_sets(parents, required, candidates=()):
     And the most frequent one with each of the candidates: one that hardly ever is a
     parent by itself may be together with somebody from outside.
     """
-    distinct, counts = np.unique(parents, axis=0, return_counts=True)
+    distinct, _, which = unique_rows(parents)
+    order = np.argsort(-np.bincount(which), kind="stable")
     starts = {}
-    for row in distinct[np.argsort(-counts, kind="stable")[:MOST_STARTS]]:
+    for row in distinct[order[:MOST_STARTS]]:
         bits = [1 << int(parent) for parent in np.flatnonzero(row)]
         whole = sum(bits)
         free = [1 << int(parent) for parent in np.flatnonzero(row & ~required)]
@@ -210,10 +221,7 @@ def sets_outside(additions, node, starts, others, n_extra, least):
             if value > least and (members & outside).bit_count() > n_extra
         )
         frontier = heapq.nlargest(BEAM, larger, key=larger.get)
-    sets = np.zeros((len(found), len(others)), dtype=bool)
-    for row, members in zip(sets, found, strict=True):
-        row[members_of(members)] = True
-    return sets, np.array([*found.values()])
+    return sets_of(found, len(others)), np.array([*found.values()])
 
 
 def shares_outside(sets, log_scores, may_join, log_sums):
@@ -222,7 +230,8 @@ def shares_outside(sets, log_scores, may_join, log_sums):
     A set counts in the orders in which all its members may be parents, beside the sum
     over the sets of the space and the other sets.
     """
-    possible = ~(sets[:, None] & ~may_join).any(axis=2)
+    # whole numbers: how many members may not be parents
+    possible = sets.astype(np.float32) @ (~may_join.T).astype(np.float32) == 0
     log_weights = np.where(possible, log_scores[:, None], -np.inf)
     # the largest term is one, be it the sum or a set
     largest = np.maximum(log_sums, log_weights.max(axis=0, initial=-np.inf))

@@ -176,6 +176,7 @@ def probabilities_under(score, A, tables, node, code):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_mean_of_categorical_effects_by_enumeration(seed):
     rng = np.random.default_rng(seed)
@@ -264,6 +265,7 @@ def test_summing_out_is_summing_over_all_states(seed):
         assert not effects[~reach[causes][:, causes]].any()
 
 
+@pytest.mark.slow
 def test_simulation_agrees_with_summing(monkeypatch):
     """Draw by draw: the same tables give nearly the same effects."""
     rng = np.random.default_rng(5)

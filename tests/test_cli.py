@@ -975,6 +975,7 @@ def test_version_and_help_are_quick():
         assert said in done.stdout
 
 
+@pytest.mark.slow
 def test_module_and_exit_code():
     write("a,b\n")
     done = subprocess.run(

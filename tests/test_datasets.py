@@ -62,6 +62,7 @@ def test_seed_determines_everything(make, graph):
     assert graph in first.DESCR
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("expected_parents", [0.5, 2.0, 2.6])
 def test_mean_number_of_parents(graph, expected_parents):

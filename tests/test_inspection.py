@@ -36,6 +36,9 @@ DISPLAYS = [
     TraceDisplay,
 ]
 
+# Variables whose drawing takes a second
+MANY = pytest.param(100, marks=pytest.mark.slow)
+
 
 @pytest.fixture(autouse=True)
 def close_figures():
@@ -91,6 +94,7 @@ def test_estimators_must_be_fitted(display):
         display.from_estimator(OrderMCMCStructure())
 
 
+@pytest.mark.slow
 def test_matplotlib_is_needed_only_to_draw():
     code = """
 import sys
@@ -145,7 +149,7 @@ def test_heat_map_without_extras():
     display.figure_.canvas.draw()
 
 
-@pytest.mark.parametrize("n", [8, 37, 100])
+@pytest.mark.parametrize("n", [8, 37, MANY])
 @pytest.mark.parametrize("own_axes", [True, False])
 def test_labels_of_the_heat_map_do_not_overlap(n, own_axes):
     ax = None
@@ -205,7 +209,7 @@ def points_along(line):
     )
 
 
-@pytest.mark.parametrize("n", [2, 8, 40, 100])
+@pytest.mark.parametrize("n", [2, 8, 40, MANY])
 def test_layers_respect_directions(n):
     A = make_gaussian_network(5, n, random_state=n).adjacency
     layout = layered_layout(A, np.full(n, 3.0), 1.7)
@@ -215,7 +219,7 @@ def test_layers_respect_directions(n):
     assert set(layout.routes) == {(i, j) for i, j in np.argwhere(A).tolist()}
 
 
-@pytest.mark.parametrize("n", [8, 40, 100])
+@pytest.mark.parametrize("n", [8, 40, MANY])
 def test_nodes_do_not_overlap(n):
     rng = np.random.default_rng(n)
     A = make_gaussian_network(5, n, random_state=n).adjacency
@@ -235,7 +239,7 @@ def test_nodes_do_not_overlap(n):
     assert high.max() <= layout.size[1] + 1e-9
 
 
-@pytest.mark.parametrize("n", [8, 40, 100])
+@pytest.mark.parametrize("n", [8, 40, MANY])
 def test_edges_do_not_run_through_nodes(n):
     A = make_gaussian_network(5, n, random_state=n).adjacency
     display = GraphDisplay.from_graph(A)

@@ -855,6 +855,7 @@ def test_sampler_checks_the_parameters_of_its_search():
 # ------------------------------------------------------------ common checks
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
@@ -872,6 +873,7 @@ def test_short_chains_warn_of_nothing_without_sampling(recwarn):
     assert not [w for w in recwarn if issubclass(w.category, ConvergenceWarning)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", [OrderMCMCStructure, PartitionMCMCStructure])
 def test_samplers_know_the_dag_of_a_fitted_search(sampler):
     X = gaussian(100, 20, 4)
@@ -913,6 +915,7 @@ def test_a_search_inside_a_sampler_has_the_sampler_s_problem(name, value):
     clone(sampler.set_params(**{name: value})).fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", [OrderMCMCStructure, PartitionMCMCStructure])
 def test_a_frozen_search_survives_clones(sampler):
     X = gaussian(100, 20, 4)

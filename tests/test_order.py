@@ -268,6 +268,7 @@ def test_posterior_of_scores_hundreds_of_nats_apart():
                          .edge_probabilities())  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("move", "scan"), [*((move, False) for move in MOVES), ("relocation", True)]
 )
@@ -846,6 +847,7 @@ def test_callbacks_see_every_task(data, n_jobs):
     assert recorder.torn_down == 2
 
 
+@pytest.mark.slow
 def test_callbacks_of_chains_in_other_processes(data):
     """Their steps are not seen, but the chains' tasks begin and end."""
     recorder = Recorder()
@@ -886,6 +888,7 @@ def test_a_callback_stops_a_chain(data, monkeypatch):
     assert np.isfinite(model.log_score_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_errors_in_callbacks_end_the_fit_at_once(data, n_jobs, error):

@@ -148,6 +148,7 @@ def test_shares_count_a_set_where_the_order_permits_it():
     assert_allclose(shares, [1 / 3, 1 / 3])
 
 
+@pytest.mark.slow
 def test_bulk_outside_against_all_parent_sets(monkeypatch):
     # so few rows that sets of any size matter
     X = np.random.default_rng(0).integers(0, 2, (8, 6))

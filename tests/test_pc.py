@@ -470,6 +470,7 @@ def test_other_tests_run_in_causal_learn():
     assert pc_skeleton(X, alpha=0.05, test="mv_fisherz").skeleton.any()
 
 
+@pytest.mark.slow
 def test_skeleton_needs_no_causal_learn():
     code = (
         "import sys, numpy as np; from skbidag._pc import pc_skeleton;"

@@ -4,6 +4,7 @@ import pickle
 import sys
 import threading
 import time
+from functools import cache
 
 import joblib
 import numpy as np
@@ -46,6 +47,12 @@ def make(estimator, **params):
     if estimator is not IterativeSearchStructure:
         params = {"search_space": "pc", **params}
     return estimator(**params)
+
+
+@pytest.fixture(scope="module")
+def whole(data):
+    """What an estimator finds where nothing ends its run."""
+    return cache(lambda estimator: make(estimator).fit(data))
 
 
 class StopAfter(Stop):
@@ -118,26 +125,27 @@ def test_max_time_ends_a_long_run(data, estimator, n_jobs):
 @pytest.mark.parametrize("looks", [250, 251, 252, 280])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_fit_that_ran_out_of_time_goes_on(data, clock, estimator, looks, n_jobs):
-    whole = make(estimator).fit(data)
+def test_a_fit_that_ran_out_of_time_goes_on(
+    data, whole, clock, estimator, looks, n_jobs
+):
     model = make(estimator, warm_start=True, max_time=looks, n_jobs=n_jobs)
     with pytest.warns(ConvergenceWarning, match=r"Each chain made \d+ of 200 draws"):
         model.fit(data)
     n_draws = model.log_score_trace_.shape[1]
     assert 0 < n_draws < 200
     # draws are those of the whole run, as far as all chains have come
-    assert_array_equal(model.log_score_trace_, whole.log_score_trace_[:, :n_draws])
+    trace = whole(estimator).log_score_trace_[:, :n_draws]
+    assert_array_equal(model.log_score_trace_, trace)
     probabilities = np.mean([dag for dag in model.dag_samples_], axis=0)
     np.testing.assert_allclose(model.adjacency_probabilities_, probabilities)
     copy = pickle.loads(pickle.dumps(model))
     for one in (model, copy):
         one.set_params(max_time=None).fit(data)
-        assert_same_draws(one, whole)
+        assert_same_draws(one, whole(estimator))
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_no_time_for_a_single_draw(data, clock, estimator, tmp_path):
-    whole = make(estimator).fit(data)
+def test_no_time_for_a_single_draw(data, whole, clock, estimator, tmp_path):
     model = make(estimator, warm_start=True, max_time=0)
     for steps in (0, 100):
         with pytest.warns(
@@ -152,7 +160,7 @@ def test_no_time_for_a_single_draw(data, clock, estimator, tmp_path):
     for one in (model, joblib.load(tmp_path / "model.joblib")):
         # the makeshift draws are gone, and left no trace
         one.set_params(max_time=None).fit(data)
-        assert_same_draws(one, whole)
+        assert_same_draws(one, whole(estimator))
 
 
 @pytest.mark.parametrize("n_restarts", [1, 2])
@@ -313,17 +321,17 @@ class Interrupt(Callback):
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("at", [1, 120, 121])
-def test_interrupts_anywhere(data, blocks_of_hundred, estimator, at):
-    whole = make(estimator).fit(data)
+def test_interrupts_anywhere(data, whole, blocks_of_hundred, estimator, at):
     model = make(estimator, warm_start=True).set_callbacks(Interrupt(at))
     with pytest.raises(KeyboardInterrupt):
         model.fit(data)
     made = model.log_score_trace_.shape[1]
     assert (made == 1) if at == 1 else (1 < made < 200)
     model.set_callbacks().fit(data)
-    assert_same_draws(model, whole)
+    assert_same_draws(model, whole(estimator))
 
 
 def test_interrupts_where_there_is_nothing_new(data, monkeypatch):

@@ -440,7 +440,9 @@ def test_parent_limit_looks_at_constraints():
 
 
 @pytest.mark.filterwarnings("ignore:The search space leaves out")  # with a limit
-@pytest.mark.parametrize("n_features", [15, 16, 17])
+@pytest.mark.parametrize(
+    "n_features", [15, 16, pytest.param(17, marks=pytest.mark.slow)]
+)
 def test_no_cliff_where_everything_is_affordable(n_features):
     rng = np.random.default_rng(n_features)
     X = rng.integers(0, 2, (40, n_features))

@@ -78,6 +78,7 @@ def test_encoded_categories_in_a_pipeline():
     assert_allclose(pipeline.score_samples(labels(1)), direct.score_samples(labels(1)))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Node . has . permissible parents")
 def test_grid_search_by_held_out_density(X):
     grid = {
@@ -559,6 +560,7 @@ def test_a_constant_is_in_no_markov_blanket():
 WARM = {"n_draws": 20, "n_iter": 300, "n_chains": 2, "random_state": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("structure", "other"),
     [

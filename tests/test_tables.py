@@ -285,6 +285,7 @@ def table_of(scores, base_column=0, required=0):
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base_column", [0, 1, 6])
 @pytest.mark.parametrize(
     "gap", [-800, -709, -708, -707, 0, 599, 599.999999, 600, 600.0001, 708, 709, 710,

@@ -14,7 +14,12 @@ import numpy as np
 from libc.math cimport exp, log
 from libc.stdint cimport int32_t
 
-from skbidag._core._vector cimport skb_log
+from skbidag._core._vector cimport (
+    skb_log,
+    skb_log_add_exp,
+    skb_log_array,
+    skb_maximum,
+)
 
 cdef extern from *:
     """
@@ -49,24 +54,23 @@ cdef extern from *:
         }
     }
 
-    /* peak = max(peak, weights), for 16 rows. */
-    SKB_CLONES void skb_raise(const double *weights, double *peak)
+    /* shares = exp(weights - peak), row by row. */
+    SKB_CLONES void skb_share(
+        const double *weights, const double *peak, double *shares, Py_ssize_t size)
     {
-        for (int k = 0; k < 4; k++) {
-            skb_vec new = SKB_LOAD(weights + 4 * k), old = SKB_LOAD(peak + 4 * k);
-            SKB_STORE(peak + 4 * k, SKB_SELECT((skb_int)(new > old), new, old));
+        for (Py_ssize_t j = 0; j < size; j += 4) {
+            skb_vec share = SKB_LOAD(weights + j) - SKB_LOAD(peak + j);
+            skb_exp_to(&share, &share);
+            SKB_STORE(shares + j, share);
         }
     }
 
-    /* total += exp(weights - peak), for 16 rows. */
-    SKB_CLONES void skb_add_weights(
-        const double *weights, const double *peak, double *total)
+    /* total += shares, row by row. */
+    SKB_CLONES void skb_add_shares(
+        const double *shares, double *total, Py_ssize_t size)
     {
-        for (int k = 0; k < 4; k++) {
-            skb_vec more = SKB_LOAD(weights + 4 * k) - SKB_LOAD(peak + 4 * k);
-            skb_exp_to(&more, &more);
-            SKB_STORE(total + 4 * k, SKB_LOAD(total + 4 * k) + more);
-        }
+        for (Py_ssize_t j = 0; j < size; j += 4)
+            SKB_STORE(total + j, SKB_LOAD(total + j) + SKB_LOAD(shares + j));
     }
 
     /* Sum of a DAG's terms, for 16 rows. */
@@ -122,8 +126,10 @@ cdef extern from *:
         const double *, Py_ssize_t, const int32_t *, Py_ssize_t, Py_ssize_t,
         const double *, double *, double *,
     ) noexcept nogil
-    void skb_raise(const double *, double *) noexcept nogil
-    void skb_add_weights(const double *, const double *, double *) noexcept nogil
+    void skb_share(
+        const double *, const double *, double *, Py_ssize_t,
+    ) noexcept nogil
+    void skb_add_shares(const double *, double *, Py_ssize_t) noexcept nogil
     void skb_add_terms(
         const double *, Py_ssize_t, const int32_t *, Py_ssize_t, double *,
     ) noexcept nogil
@@ -206,52 +212,79 @@ def add_terms(
                 )
 
 
-def group_log_sums(
-    const double[:, ::1] log_weights,
-    const Py_ssize_t[::1] dags,
-    const Py_ssize_t[::1] group,
-    double[:, ::1] out,
-):
-    """Logarithms of the sums over groups of DAGs of exp(log weight), row by row.
+cdef class Weights:
+    """Weights of DAGs in rows, to be added up over groups of DAGs.
+
+    Relative to the largest of a row they are worked out once, and the sum over a group
+    is left with additions. Where a group has next to nothing of a row, and may matter
+    all the same to a cell that contradicts the others, its own largest one serves.
 
     Parameters
     ----------
-    log_weights : ndarray of shape (n_dags, n_padded)
-        Of all DAGs; rows are padded to a multiple of 16.
-    dags : ndarray of intp, shape (n_chosen,)
-        Those that count.
-    group : ndarray of intp, shape (n_chosen,)
-        The group of each of these. No group is empty.
-    out : ndarray of shape (n_groups, n_padded)
-        Gets the result.
+    logs : ndarray of shape (n_dags, n_padded)
+        Log weights, row by row, padded to a multiple of 16.
     """
+
     cdef:
-        Py_ssize_t n_rows = log_weights.shape[1], n_groups = out.shape[0]
-        Py_ssize_t start, d, g, r
-        double[:, ::1] total = np.empty((n_groups, SKB_TILE))
-        const Py_ssize_t[::1] size = np.bincount(group, minlength=n_groups)
-    with nogil:
-        for start in range(0, n_rows, 16):
-            for g in range(n_groups):
-                for r in range(SKB_TILE):
-                    out[g, start + r] = -1e300  # not infinity: it is subtracted
-                    total[g, r] = 0.0
-            for d in range(dags.shape[0]):
-                skb_raise(&log_weights[dags[d], start], &out[group[d], start])
-            for d in range(dags.shape[0]):
-                if size[group[d]] > 1:
-                    skb_add_weights(
-                        &log_weights[dags[d], start], &out[group[d], start],
-                        &total[group[d], 0],
-                    )
-            for g in range(n_groups):
-                if size[g] == 1:
+        readonly Py_ssize_t n_padded
+        const double[:, ::1] logs
+        double[:, ::1] shares
+        double[::1] peak
+
+    def __init__(self, const double[:, ::1] logs):
+        cdef Py_ssize_t d, n_rows = logs.shape[1]
+        self.logs, self.n_padded = logs, n_rows
+        self.shares = np.empty((logs.shape[0], n_rows))
+        # not infinity: it is subtracted
+        self.peak = np.full(n_rows, -1e300)
+        with nogil:
+            for d in range(logs.shape[0]):
+                skb_maximum(&self.peak[0], &logs[d, 0], n_rows)
+            for d in range(logs.shape[0]):
+                skb_share(&logs[d, 0], &self.peak[0], &self.shares[d, 0], n_rows)
+
+    def log_sums(
+        self, const Py_ssize_t[::1] dags, const Py_ssize_t[::1] group,
+        double[:, ::1] out,
+    ):
+        """Logarithms of the sums over groups of DAGs, row by row.
+
+        Parameters
+        ----------
+        dags : ndarray of intp, shape (n_chosen,)
+            Those that count.
+        group : ndarray of intp, shape (n_chosen,)
+            The group of each of these, in ascending order from 0, none left out.
+        out : ndarray of shape (n_groups, n_padded)
+            Gets the result.
+        """
+        cdef Py_ssize_t g, r, first, after = 0, n_rows = self.logs.shape[1]
+        cdef double[::1] total = np.empty(n_rows)
+        with nogil:
+            for g in range(out.shape[0]):
+                first = after
+                while after < group.shape[0] and group[after] == g:
+                    after += 1
+                if after - first == 1:
+                    out[g] = self.logs[dags[first]]
                     continue
-                for r in range(SKB_TILE):
-                    if total[g, r] > 0.0:
-                        out[g, start + r] += skb_log(total[g, r])
+                total[:] = self.shares[dags[first]]
+                for r in range(first + 1, after):
+                    skb_add_shares(&self.shares[dags[r], 0], &total[0], n_rows)
+                skb_log_array(&total[0], &out[g, 0], n_rows)
+                for r in range(n_rows):
+                    if total[r] > SMALLEST:
+                        out[g, r] += self.peak[r]
                     else:
-                        out[g, start + r] = log(0.0)
+                        out[g, r] = self.log_sum(dags[first:after], r)
+
+    cdef double log_sum(self, const Py_ssize_t[::1] dags, Py_ssize_t r) noexcept nogil:
+        """The same for one group and row, whatever the weights are."""
+        cdef Py_ssize_t i
+        cdef double result = log(0.0)
+        for i in range(dags.shape[0]):
+            result = skb_log_add_exp(result, self.logs[dags[i], r])
+        return result
 
 
 def level_log_sums(

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from skbidag._core._predictive import HoledRows, level_log_sums
+from skbidag._core._predictive import HoledRows, Weights, level_log_sums
 from skbidag._data import unique_rows
 from skbidag._predictive._families import csr, padded, row_slices
 from skbidag._predictive._predictor import Predictor
@@ -179,11 +179,9 @@ class CategoricalPredictor(Predictor):
         missing = np.flatnonzero(codes[rows[0]] == MISSING)
         for part in row_slices(len(rows), len(families.node) + len(families.counts)):
             here = rows[part]
-            log_weights = self._log_evidence(codes[here], missing)
+            weights = Weights(self._log_evidence(codes[here], missing))
             for node, of_node in zip(nodes, result, strict=True):
-                of_node[here] = self._given_others(
-                    codes[here], node, missing, log_weights
-                )
+                of_node[here] = self._given_others(codes[here], node, missing, weights)
 
     def _log_evidence(self, codes, missing):
         """Log shares of the DAGs, and the log probabilities of what is observed.
@@ -212,16 +210,15 @@ class CategoricalPredictor(Predictor):
                     log_weights[chosen.dags, part] += summed[chosen.group]
         return log_weights
 
-    def _given_others(self, codes, node, missing, log_weights):
+    def _given_others(self, codes, node, missing, weights):
         """Probabilities of one node's levels, given the weights of DAGs and rows."""
         observed = node not in missing
         joint, peak = np.zeros((self.local.n_levels[node], len(codes))), -np.inf
         for free, dags in self._linked(node, missing):
-            log_joint = np.full((len(joint), len(codes)), -np.inf)
+            log_joint, of_groups = np.full((len(joint), len(codes)), -np.inf), None
             for part, chosen, log_sums in self._parts(codes, free, dags):
-                weights = chosen.log_sums(
-                    np.ascontiguousarray(_padded_columns(log_weights[:, part]))
-                )[:, : log_sums.shape[2]]
+                if of_groups is None:  # which are the same in all parts
+                    of_groups = chosen.log_sums(weights)
                 # The weights count what is to be predicted, too, if it is observed.
                 if observed:
                     at = codes[part, node][None, None, :]
@@ -229,7 +226,7 @@ class CategoricalPredictor(Predictor):
                 else:
                     counted = logsumexp(log_sums, axis=1)
                 log_joint[:, part] = logsumexp(
-                    log_sums + (weights - counted)[:, None], axis=0
+                    log_sums + (of_groups[:, part] - counted)[:, None], axis=0
                 )
             # groups of DAGs add up
             new = np.maximum(peak, log_joint.max(axis=0))
@@ -446,12 +443,6 @@ class LocalProbabilities:
     def _joint_values(self, free):
         """All joint values of variables, a row for each; the first changes slowest."""
         return np.indices(self.n_levels[free]).reshape(len(free), -1)
-
-
-def _padded_columns(array):
-    """An array with whole tiles of columns."""
-    missing = padded(array.shape[1]) - array.shape[1]
-    return np.pad(array, ((0, 0), (0, missing))) if missing else array
 
 
 def _peak(factor):

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
-from skbidag._core._predictive import group_log_sums
 from skbidag._data import unique_rows
 
 # What the arrays of one slice of rows may take, in bytes
@@ -28,7 +27,7 @@ class Chosen(NamedTuple):
         The families of group g, by their places in `families`, are
         ``members[first[g] : first[g + 1]]``.
     dags : ndarray of intp of shape (n_dags,)
-        The DAGs.
+        The DAGs, group by group.
     group : ndarray of intp of shape (n_dags,)
         The group of each of them.
     """
@@ -44,12 +43,12 @@ class Chosen(NamedTuple):
         """How many groups there are."""
         return len(self.first) - 1
 
-    def log_sums(self, log_weights):
+    def log_sums(self, weights):
         """Log sums over each group of the weights of the DAGs, row by row.
 
         Parameters
         ----------
-        log_weights : ndarray of shape (n_distinct_dags, n_padded)
+        weights : Weights
             Of all DAGs.
 
         Returns
@@ -57,8 +56,8 @@ class Chosen(NamedTuple):
         log_sums : ndarray of shape (n_groups, n_padded)
             Of the groups.
         """
-        result = np.empty((self.n_groups, log_weights.shape[1]))
-        group_log_sums(log_weights, self.dags, self.group, result)
+        result = np.empty((self.n_groups, weights.n_padded))
+        weights.log_sums(self.dags, self.group, result)
         return result
 
 
@@ -164,12 +163,13 @@ class Families:
         number, child = np.nonzero(of_dag >= 0)
         used, members = np.unique(of_dag[number, child], return_inverse=True)
         first = np.searchsorted(number, np.arange(len(of_dag) + 1))
+        by_group = np.argsort(group, kind="stable")
         return Chosen(
             used,
             first.astype(np.int32),
             members.astype(np.int32),
-            np.ascontiguousarray(dags, dtype=np.intp),
-            group.astype(np.intp),
+            dags[by_group].astype(np.intp),
+            group[by_group].astype(np.intp),
         )
 
     def blankets(self, node):
