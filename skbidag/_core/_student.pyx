@@ -867,7 +867,7 @@ cdef class Cell:
                         &self.powers[0], &self.center[b, 0], &self.of.location[0, 0],
                         &self.of.rest[0, 0], &self.of.precision[0], &self.mass[b, 0],
                     )
-                self.make_relative()
+                self.make_relative(&grid)
                 self.place_grid(&grid)
                 self.add_points(&grid, &out[tile * SKB_TILE])
 
@@ -882,14 +882,17 @@ cdef class Cell:
             &self.logs[0, 0], &self.families[0, 0],
         )
 
-    cdef void make_relative(self) noexcept nogil:
+    cdef void make_relative(self, Grid *grid) noexcept nogil:
         """Shift the blankets' logarithms so that the highest center has none."""
         cdef Py_ssize_t b, r
         cdef double top
         for r in range(SKB_TILE):
             top = -1e308
+            grid.peak[r] = self.center[0, r]
             for b in range(self.n_blankets):
-                top = max(top, self.shift[b, r] + self.mass[b, r])
+                if self.shift[b, r] + self.mass[b, r] > top:
+                    top = self.shift[b, r] + self.mass[b, r]
+                    grid.peak[r] = self.center[b, r]
             for b in range(self.n_blankets):
                 self.shift[b, r] -= top
 
@@ -966,7 +969,10 @@ cdef class Cell:
                 grown[r] *= factor[r]
             t += 1
         for r in range(SKB_TILE):
-            out[r] = grid.middle[r] + moment[r] / total[r]
+            # no point came near a peak where the row contradicts itself that much
+            out[r] = grid.peak[r]
+            if total[r] > 0.0:
+                out[r] = grid.middle[r] + moment[r] / total[r]
 
 
 cdef class NormalMixture:
@@ -1158,6 +1164,7 @@ cdef class NormalMixture:
 
 
 cdef struct Grid:
+    double peak[16]
     double middle[16]
     double half[16]
     double step[16]
