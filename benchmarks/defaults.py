@@ -1,18 +1,21 @@
-"""The default answer: how near the truth it is, beside the paper's and fixed choices.
+"""The default answer: how near the truth it is, beside the paper's and other choices.
 
-    python benchmarks/defaults.py --data DIR       # on the paper's own data sets
-    python benchmarks/defaults.py                  # on simulated ones like them
-    python benchmarks/defaults.py --categorical    # on samples of benchmark networks
-    python benchmarks/defaults.py --columns        # held-out density by prior
+    python benchmarks/defaults.py --data DIR --alone         # on the paper's own data
+    python benchmarks/defaults.py --sizes 20 80              # on simulated data
+    python benchmarks/defaults.py --categorical              # on benchmark networks
+    python benchmarks/defaults.py --columns --sizes 20 80    # held-out density by prior
 
 Distances are structural Hamming distances of the consensus graph over n, between
 CPDAGs, at the thresholds 0.5 and 0.6. Beside the default (BGe's prior in units of the
-data, ``edge_penalty="auto"``) stand fixed penalties and the paper's prior. The regret
-of a choice is its mean distance over the least of all fixed penalties in that setting.
+data, ``edge_penalty="auto"``) stand fixed penalties, other rules for a penalty by the
+odds against an edge, the fair prior (every number of parents is equally probable) and
+the paper's prior. The regret of a choice is its mean distance over the least of all
+fixed penalties in that setting, at 0.6.
 
 ``--data`` takes a folder with the paper's data sets, files such as
 ``n_20_N_200_parents_2_type_ER_seed_101.npz`` that hold ``X`` and ``dag``; next to it,
 in ``paper_per_seed.csv``, the paper's own result on each makes the comparison paired.
+``--write NAME`` keeps the table as ``results/NAME.csv``.
 """
 
 import argparse
@@ -20,16 +23,20 @@ import csv
 import re
 import warnings
 from collections import defaultdict
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
-from common import Table, paper_score, timed
+from common import Table, earlier_results, paper_score, timed, write_results
 from paper import SETTINGS
+from versus import FairBGe
 
 from skbidag import OrderMCMCStructure, PartitionMCMCStructure
 from skbidag.datasets import load_network, make_gaussian_network
 from skbidag.metrics import structural_hamming_distance
 from skbidag.scores import BDe, BGe
+from skbidag.scores._density import odds_against_an_edge
 
 NAME = re.compile(r"n_(\d+)_N_(\d+)_parents_(\d+)_type_(\w+?)_seed_(\d+)")
 SAMPLERS = {"order": OrderMCMCStructure, "partition": PartitionMCMCStructure}
@@ -41,6 +48,12 @@ PENALTIES = {
     "sqrt(n)": lambda n: n**0.5,
     "n/4": lambda n: n / 4,
     "n": lambda n: float(n),
+}
+# Penalties by the odds against an edge
+RULES = {
+    "odds/3": lambda odds: odds / 3,
+    "sqrt(odds)": lambda odds: odds**0.5,
+    "odds": lambda odds: odds,
 }
 NETWORKS = ("asia", "sachs", "child", "insurance", "alarm", "hailfinder")
 
@@ -71,9 +84,9 @@ def simulated_data(sizes, seeds):
                 yield setting, seed, network.data, network.adjacency
 
 
-def categorical_data(seeds):
+def categorical_data(networks, seeds):
     """Samples of the benchmark networks."""
-    for name in NETWORKS:
+    for name in networks:
         network = load_network(name)
         for n_rows in (200, 1000):
             for seed in seeds or range(3):
@@ -100,98 +113,146 @@ def paper_results(folder):
     }
 
 
-def choices(n, args):
+def choices(X, args):
     """The scores to compare, by name."""
-    score = BDe if args.categorical else BGe
-    scores = {"default": score()}
+    make = BDe if args.categorical else BGe
+    scores = {"default": make()}
     if args.alone:
         return scores
+    n = X.shape[1]
     for name, penalty in PENALTIES.items():
-        scores[name] = score(edge_penalty=penalty(n))
+        scores[name] = make(edge_penalty=penalty(n))
+    odds = odds_against_an_edge(make(edge_penalty=1.0).fit(X))
+    for name, penalty in RULES.items():
+        scores[name] = make(edge_penalty=max(1.0, penalty(odds)))
     if not args.categorical:
+        scores["fair"] = FairBGe(edge_penalty=1.0)
         scores["paper's"] = paper_score()
     return scores
 
 
 def measure(data, args):
-    """Distances by setting, choice, sampler and threshold; and those seeds."""
-    distances, seeds = defaultdict(list), defaultdict(list)
-    for setting, seed, X, truth in data:
-        n = len(truth)
-        seeds[setting].append(seed)
-        for name, score in choices(n, args).items():
+    """Distances of one setting by choice, sampler and threshold, and seconds."""
+    measured = defaultdict(list)
+    for _, _, X, truth in data:
+        for name, score in choices(X, args).items():
             for sampler in args.samplers:
                 model, took = timed(SAMPLERS[sampler](score, random_state=0).fit, X)
                 probabilities = model.edge_probabilities(kind="cpdag")
                 for threshold in THRESHOLDS:
-                    estimate = probabilities > threshold
                     distance = structural_hamming_distance(
-                        truth, estimate, kind="cpdag"
+                        truth, probabilities > threshold, kind="cpdag"
                     )
-                    key = setting, name, sampler, threshold
-                    distances[key].append(distance / n)
-                distances[setting, name, sampler, "seconds"].append(took)
-    return distances, seeds
+                    measured[sampler, name, threshold].append(distance / len(truth))
+                measured[sampler, name, "seconds"].append(took)
+                measured[sampler, name, "penalty"].append(model.score_.edge_penalty_)
+    return measured
 
 
-def report(distances, seeds, paper, samplers):
-    """Print means, the paper's on the same data, and regrets."""
+def compare(settings, paper, args):
+    """Print and write means, the paper's on the same data, and regrets."""
     table = Table(
-        "setting:>22 graphs:d sampler:>9 choice:>8 at_0_5:.3f at_0_6:.3f paper:.3f "
-        "regret:.3f seconds:.2f"
+        "setting:>22 graphs:d sampler:>9 choice:>10 penalty:.1f at_0_5:.3f "
+        "at_0_6:.3f paper:.3f regret:.3f seconds:.2f"
     )
-    for setting, used in seeds.items():
-        kind, parents, n, n_rows = setting
-        theirs = [paper.get((*setting, seed), np.nan) / n for seed in used]
-        for sampler in samplers:
-            names = [key[1] for key in distances if key[::2] == (setting, sampler)]
-            names = list(dict.fromkeys(names))
+    rows, keep = [], keeper(args)
+    for setting, data in settings:
+        n = setting[2]
+        theirs = [paper.get((*setting, seed), np.nan) / n for _, seed, _, _ in data]
+        measured = measure(data, args)
+        for sampler, choice in dict.fromkeys(key[:2] for key in measured):
+            found = {
+                key[2]: v for key, v in measured.items() if key[:2] == (sampler, choice)
+            }
             fixed = [
-                np.mean(distances[setting, name, sampler, 0.6])
-                for name in PENALTIES
-                if name in names
+                np.mean(measured[sampler, fixed, 0.6])
+                for fixed in PENALTIES
+                if (sampler, fixed, 0.6) in measured
             ]
-            for name in names:
-                means = [
-                    np.mean(distances[setting, name, sampler, threshold])
-                    for threshold in THRESHOLDS
-                ]
-                table.add(
-                    dict(
-                        setting=f"{kind}{parents or ''} n={n} N={n_rows}",
-                        graphs=len(used),
-                        sampler=sampler,
-                        choice=name,
-                        at_0_5=means[0],
-                        at_0_6=means[1],
-                        paper=float(np.mean(theirs)),
-                        regret=means[1] - min(fixed, default=np.nan),
-                        seconds=float(
-                            np.median(distances[setting, name, sampler, "seconds"])
-                        ),
-                    )
-                )
+            row = {
+                "setting": title(setting),
+                "graphs": len(data),
+                "sampler": sampler,
+                "choice": choice,
+                "penalty": float(np.mean(found["penalty"])),
+                "at_0_5": float(np.mean(found[0.5])),
+                "at_0_6": float(np.mean(found[0.6])),
+                "seconds": float(np.median(found["seconds"])),
+            }
+            if fixed:
+                row["regret"] = float(row["at_0_6"] - min(fixed))
+            if not np.isnan(theirs).any():
+                row["paper"] = float(np.mean(theirs))
+            table.add(row)
+            rows.append(row)
+        keep(rows)
+    if not args.alone:
+        regrets(rows)
 
 
-def held_out(data):
-    """Mean log density of the second half of the rows, by prior."""
-    table = Table("setting:>22 seed:d data:.3f paper:.3f paper_alpha_1:.3f")
-    for setting, seed, X, _ in data:
-        half = len(X) // 2
-        scores = {
-            "data": BGe(),
-            "paper": paper_score(),
-            "paper_alpha_1": BGe(prior="paper", edge_penalty=1.0),
-        }
-        densities = {
-            name: OrderMCMCStructure(score, random_state=0)
-            .fit(X[:half])
-            .score(X[half:])
-            for name, score in scores.items()
-        }
-        kind, parents, n, n_rows = setting
-        named = {"setting": f"{kind}{parents} n={n} N={n_rows}", "seed": seed}
-        table.add(named | densities)
+def regrets(rows):
+    """Print what each choice loses on the best fixed penalty, over all settings."""
+    print("\nRegret over all settings, at 0.6")
+    table = Table("sampler:>9 choice:>10 mean:.3f largest:.3f")
+    for sampler, choice in dict.fromkeys((r["sampler"], r["choice"]) for r in rows):
+        lost = [
+            row["regret"]
+            for row in rows
+            if (row["sampler"], row["choice"]) == (sampler, choice)
+        ]
+        table.add(
+            {
+                "sampler": sampler,
+                "choice": choice,
+                "mean": float(np.mean(lost)),
+                "largest": float(max(lost)),
+            }
+        )
+
+
+def held_out(settings, args):
+    """Print and write the mean log density of the second half of the rows, by prior."""
+    scores = {
+        "default": BGe(),
+        "uniform": BGe(edge_penalty=1.0),
+        "paper": paper_score(),
+        "paper_alpha_1": BGe(prior="paper", edge_penalty=1.0),
+    }
+    columns = " ".join(f"{choice}:.3f" for choice in scores)
+    table = Table(f"setting:>22 graphs:d {columns}")
+    rows, keep = [], keeper(args)
+    for setting, data in settings:
+        row = {"setting": title(setting), "graphs": len(data)}
+        for choice, score in scores.items():
+            densities = []
+            for _, _, X, _ in data:
+                half = len(X) // 2
+                model = OrderMCMCStructure(score, random_state=0).fit(X[:half])
+                densities.append(model.score(X[half:]))
+            row[choice] = float(np.mean(densities))
+        table.add(row)
+        rows.append(row)
+        keep(rows)
+
+
+def keeper(args):
+    """What writes the rows, beside earlier ones of other settings."""
+    if not args.write:
+        return lambda rows: None
+    again = f"{args.networks if args.categorical else args.sizes} run again"
+    earlier, note = earlier_results(args.write, lambda row: True, again)
+
+    def keep(rows):
+        new = {row["setting"] for row in rows}
+        others = [row for row in earlier if row["setting"] not in new]
+        write_results(args.write, rows + others, note=note if others else "")
+
+    return keep
+
+
+def title(setting):
+    kind, parents, n, n_rows = setting
+    return f"{kind}{parents or ''} n={n} N={n_rows}"
 
 
 def main():
@@ -207,20 +268,21 @@ def main():
     parser.add_argument(
         "--samplers", nargs="+", choices=list(SAMPLERS), default=["order"]
     )
+    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=NETWORKS)
+    parser.add_argument("--write", metavar="NAME", help="keep results/NAME.csv")
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # of convergence: distances are what is looked at
     if args.categorical:
-        data = categorical_data(args.seeds)
+        data = categorical_data(args.networks, args.seeds)
     elif args.data:
         data = paper_data(args.data, args.sizes, args.seeds)
     else:
         data = simulated_data(args.sizes, args.seeds)
+    settings = ((setting, list(sets)) for setting, sets in groupby(data, itemgetter(0)))
     if args.columns:
-        held_out(data)
-        return
-    paper = paper_results(args.data) if args.data else {}
-    distances, seeds = measure(data, args)
-    report(distances, seeds, paper, args.samplers)
+        held_out(settings, args)
+    else:
+        compare(settings, paper_results(args.data) if args.data else {}, args)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ def dag_moves(n):
     reorderings, which cost about n times as much, carry a chain further: without swaps
     an edge that is part of a cycle of four took fifty times as long to turn around.
     """
-    return (3 * n, 4 * n, 30, 1, 1, 2)
+    return (4 * n, 4 * n, 30, 1, 1, 2)
 
 
 @dataclass(frozen=True)

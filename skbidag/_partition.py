@@ -172,7 +172,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         Over DAGs six numbers: how often the parents of a node are drawn anew, two
         neighbors in the order are exchanged, any two nodes are, a node is relocated, an
         edge is reversed, and the order is drawn anew; "auto" is in proportion to
-        (3 n, 4 n, 30, 1, 1, 2). Over partitions five: how often two nodes of different
+        (4 n, 4 n, 30, 1, 1, 2). Over partitions five: how often two nodes of different
         blocks are swapped, two nodes of adjacent blocks are swapped, a block is split
         or two are joined, a node is relocated, and an edge is reversed; "auto" is in
         proportion to (n, 4 n, n, 16, 4).

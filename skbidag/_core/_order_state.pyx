@@ -36,6 +36,7 @@ from skbidag._core._parents cimport (
     Lot,
     ParentSet,
     draw_subset,
+    falls_on,
     falls_on_column,
     in_logs,
 )
@@ -412,26 +413,29 @@ cdef class OrderState:
     cdef ParentSet draw_parents(
         self, Py_ssize_t node, skb_bitgen *bitgen
     ) noexcept nogil:
-        """Draw a parent set of the node: its column, then its subset."""
+        """Draw a parent set of the node: its column, then its subset.
+
+        The base column, which is that of most sets, comes first: a row is long.
+        """
         cdef:
             const NodeView *view = &self.views.nodes[node]
             int64_t mask = self.standing[node].mask
             double excess = self.standing[node].excess
-            const double *row
+            const double *row = view.ratios + mask * self.width
+            bint logs
             Lot lot = Lot(0.0, -1.0, view.base_column)
         if self.width > 1:
-            row = view.ratios + mask * self.width
-            lot.rest = uniform(bitgen)
-            if not in_logs(view, row):
-                lot.rest *= excess
-            # the node's own column, the base column, stands for no outsider
-            falls_on_column(
-                &lot, view, row, &self.place[0], self.place[node], INFINITY,
-                -excess if in_logs(view, row) else 1.0, self.width,
-            )
+            logs = in_logs(view, row)
+            lot.rest = uniform(bitgen) * (1.0 if logs else excess)
+            if not falls_on(
+                &lot, skb_exp(-excess) if logs else 1.0, view.base_column
+            ):
+                # the node's own column is the base column
+                falls_on_column(
+                    &lot, view, row, &self.place[0], self.place[node] + 0.25,
+                    INFINITY, -excess if logs else 1.0, self.width,
+                )
         return ParentSet(
-            draw_subset(
-                view, self.width, <Py_ssize_t> lot.chosen, mask, 0, bitgen
-            ),
+            draw_subset(view, self.width, <Py_ssize_t> lot.chosen, mask, 0, bitgen),
             <Py_ssize_t> lot.chosen,
         )

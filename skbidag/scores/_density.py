@@ -25,7 +25,12 @@ MOST_SELECTED = 14
 
 
 def automatic_penalty(score):
-    """Penalty of an edge, from the odds against one.
+    """Penalty of an edge, at least 1, for a fitted score without one."""
+    return max(1.0, SHARE_OF_ODDS * odds_against_an_edge(score))
+
+
+def odds_against_an_edge(score):
+    """Pairs without an edge to each with one, as forward selections tell.
 
     Parameters
     ----------
@@ -34,17 +39,15 @@ def automatic_penalty(score):
 
     Returns
     -------
-    penalty : float
-        At least 1.
+    odds : float
+        0 where there is no pair.
     """
     n = score.n_features_in_
     n_pairs = n * (n - 1) // 2
-    if n_pairs == 0:
-        return 1.0
     picked = np.zeros((n, n), dtype=bool)
     for node in range(n):
         others = np.flatnonzero(np.arange(n) != node)
         parents, _ = score.select_parents(node, others, min(n - 1, MOST_SELECTED))
         picked[parents, node] = True
     n_mutual = max(1, np.triu(picked & picked.T).sum())
-    return max(1.0, SHARE_OF_ODDS * (n_pairs - n_mutual) / n_mutual)
+    return max(0.0, (n_pairs - n_mutual) / n_mutual)
