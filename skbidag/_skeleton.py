@@ -167,14 +167,11 @@ class PCSkeleton(BaseEstimator):
         self._find_edges(X, sample_weight)
         n_undecided = np.count_nonzero(np.triu(self.undecided_))
         if n_undecided:
-            names = names_of(self)
-            hub = display_name(names, self.undecided_.sum(axis=0).argmax())
+            hub = display_name(names_of(self), self.undecided_.sum(axis=0).argmax())
             warnings.warn(
-                f"PC leaves {n_undecided} pairs of variables undecided and permits "
-                f"their edges (undecided_): {hub}, or another of them, has so many "
-                "neighbors that conditioning on all sets of these would not end. A "
-                "smaller alpha leaves fewer neighbors; with max_conditioning larger "
-                "sets are not tried at all.",
+                f"PC leaves {n_undecided} edges undecided, which are permitted "
+                f"(undecided_): {hub} has so many neighbors that tests given all sets "
+                "of them would not end. A smaller alpha leaves fewer neighbors.",
                 UserWarning,
                 stacklevel=2,
             )
