@@ -178,7 +178,7 @@ class PCSkeleton(BaseEstimator):
         return self
 
     def _find_edges(self, X, sample_weight=None):
-        """Fit without a word on undecided edges, which to a search are a wider start."""
+        """Fit without a word on undecided edges, and return the permitted ones."""
         self._validate_params()
         _check_feature_names(self, X, reset=True)
         test = self._usual_test(X, sample_weight) if self.test == "auto" else self.test
