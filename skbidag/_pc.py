@@ -334,7 +334,7 @@ class _Contingency:
     """Pearson's chi-square or the G² test on contingency tables."""
 
     # Of one node at one depth, about a second with 1000 rows. The benchmark networks
-    # need up to 4,000.
+    # need up to 6,000.
     most_tests = 250_000
 
     def __init__(self, codes, sample_weight, alpha, likelihood_ratio):
