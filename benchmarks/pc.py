@@ -4,8 +4,10 @@
     python benchmarks/pc.py --quick    # without causal-learn at 80 variables
 
 The graphs are Erdős–Rényi with two parents on average, weights from U(0.4, 2) and
-unit noise; the columns are standardized. Times are the best of several runs, except
-that causal-learn runs once where it takes more than a second.
+unit noise; the columns are standardized. With a hub, one node has three parents and so
+many children, all others have up to two parents, and weights are from U(0.4, 0.8),
+which leaves the hub more neighbors. Times are the best of several runs, except that
+causal-learn runs once where it takes more than a second.
 """
 
 import argparse
@@ -20,6 +22,21 @@ def make_data(n_features, n_samples, seed):
     rng = np.random.default_rng(seed)
     edges = np.triu(rng.random((n_features, n_features)) < 4 / (n_features - 1), 1)
     weights = edges * rng.uniform(0.4, 2, edges.shape)
+    X = np.zeros((n_samples, n_features))
+    for j in range(n_features):
+        X[:, j] = X @ weights[:, j] + rng.standard_normal(n_samples)
+    X = X[:, rng.permutation(n_features)]
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def make_hub(n_features, n_children, n_samples, seed):
+    rng = np.random.default_rng(seed)
+    edges = np.zeros((n_features, n_features))
+    edges[:3, 3] = edges[3, 4 : 4 + n_children] = 1
+    for j in range(4 + n_children, n_features):
+        edges[rng.choice(np.arange(4, j), 2, replace=False), j] = 1
+    weights = edges * rng.uniform(0.4, 0.8, edges.shape)
+    weights *= rng.choice([-1, 1], edges.shape)
     X = np.zeros((n_samples, n_features))
     for j in range(n_features):
         X[:, j] = X @ weights[:, j] + rng.standard_normal(n_samples)
@@ -54,22 +71,30 @@ def main():
     # The first use imports causal-learn, which is nobody's search time.
     pc_skeleton(make_data(4, 50, 0), alpha=0.1, accelerate=False)
 
-    # name, variables, rows, alpha, test, beside causal-learn
+    # variables, children of a hub, rows, alpha, test, beside causal-learn
     settings = [
-        ("20", 20, 200, 0.4, "fisherz", True),
-        ("40", 40, 400, 0.4, "fisherz", True),
-        ("80", 80, 800, 0.25, "fisherz", not args.quick),
-        ("200", 200, 2000, 0.1, "fisherz", False),
-        ("1000", 1000, 1000, 0.02, "fisherz", False),
-        ("20, 3 levels", 20, 1000, 0.05, "gsq", True),
-        ("100, 3 levels", 100, 2000, 0.05, "gsq", False),
+        (20, 0, 200, 0.4, "fisherz", True),
+        (40, 0, 400, 0.4, "fisherz", True),
+        (80, 0, 800, 0.25, "fisherz", not args.quick),
+        (200, 0, 2000, 0.1, "fisherz", False),
+        (1000, 0, 1000, 0.02, "fisherz", False),
+        (80, 20, 600, 0.25, "fisherz", False),
+        (120, 40, 600, 20 / 120, "fisherz", False),
+        (300, 100, 600, 20 / 300, "fisherz", False),
+        (20, 0, 1000, 0.05, "gsq", True),
+        (100, 0, 2000, 0.05, "gsq", False),
+        (120, 40, 600, 20 / 120, "gsq", False),
     ]
     print(
-        f"{'variables':>14}{'rows':>6}{'alpha':>7}{'test':>9}{'edges':>7}{'tests':>10}"
+        f"{'variables':>9}{'hub':>5}{'rows':>6}{'alpha':>7}{'test':>9}{'edges':>7}"
+        f"{'undecided':>11}{'tests':>11}"
         f"{'time':>10}{'2 threads':>11}{'causal-learn':>14}{'ratio':>8}{'same':>6}"
     )
-    for name, n_features, n_samples, alpha, test, beside in settings:
-        X = make_data(n_features, n_samples, args.seed)
+    for n_features, n_children, n_samples, alpha, test, beside in settings:
+        if n_children:
+            X = make_hub(n_features, n_children, n_samples, args.seed)
+        else:
+            X = make_data(n_features, n_samples, args.seed)
         if test != "fisherz":
             X = make_levels(X)
 
@@ -89,8 +114,9 @@ def main():
             theirs = f"{time_theirs:.2f} s"
             ratio = f"1/{time_theirs / time:.0f}"
         print(
-            f"{name:>14}{n_samples:>6}{alpha:>7}{test:>9}{n_edges:>7}"
-            f"{sum(result.n_tests):>10}{time:>8.3f} s{time_two:>9.3f} s{theirs:>14}"
+            f"{n_features:>9}{n_children:>5}{n_samples:>6}{alpha:>7.2g}{test:>9}"
+            f"{n_edges:>7}{result.undecided.sum() // 2:>11}{sum(result.n_tests):>11}"
+            f"{time:>8.3f} s{time_two:>9.3f} s{theirs:>14}"
             f"{ratio:>8}{'yes' if same else 'NO':>6}",
             flush=True,
         )

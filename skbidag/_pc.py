@@ -8,6 +8,12 @@ or of y, the neighborhoods being those at the start of the depth. Then it orient
 The first part takes nearly all the time. For Fisher's z, chi-square and G² the
 kernels in ``_core/_pc.pyx`` do it, one call for each node and depth. Any other test
 runs in causal-learn, which also orients what either has found.
+
+A node with d neighbors makes up to d C(d - 1, l) tests at depth l, which among the
+neighbors of a hub has no end. So each kind of test has a bound on that number,
+`most_tests`. A node that would need more does not search the depth, and its edges are
+left to their other ends; those that stay are undecided. It is all sets or none, since
+the first so many would depend on the order of the columns.
 """
 
 from dataclasses import dataclass
@@ -45,11 +51,15 @@ class PCResult:
         both are an edge without direction. The skeleton if it was not oriented.
     n_tests : list of int
         Number of independence tests for each size of the conditioning set.
+    undecided : ndarray of bool, shape (n_features, n_features)
+        Symmetric; edges of the skeleton that stayed because not all conditioning sets
+        were tried, for these were too many.
     """
 
     skeleton: NDArray[np.bool_]
     directed: NDArray[np.bool_]
     n_tests: list[int]
+    undecided: NDArray[np.bool_]
 
 
 def pc_skeleton(
@@ -120,6 +130,15 @@ def pc_skeleton(
     columns. As in causal-learn, a pair banned in both directions counts as separated
     by the empty set, so its common neighbors can become colliders.
 
+    A node with d neighbors takes up to d C(d - 1, l) tests given sets of l of them.
+    If that is more than 20 million (Fisher's z) or 250,000 (chi-square and G², which
+    cost more), its edges are not tested from its side given sets of that size, nor of
+    a larger one while it has so many neighbors. All sets of up to 23, or 17, neighbors
+    are within. Here causal-learn would go on for hours or for ever; an edge that stays
+    for this reason is in `undecided`. Which ones do depends neither on the order of
+    the columns nor on `n_jobs`. causal-learn's own search, for any other test or
+    with ``accelerate=False``, has no such bound: `max_conditioning` is its limit.
+
     Degenerate data, where causal-learn fails or compares with NaN:
 
     - Fisher's z: a constant column is independent of everything.
@@ -154,7 +173,7 @@ def pc_skeleton(
     if test in ("chisq", "gsq"):
         X = _encode(X)
     if accelerate and test in _COMPILED:
-        skeleton, separators, n_tests = compiled_search(
+        skeleton, separators, n_tests, undecided = compiled_search(
             _COMPILED[test](X, sample_weight, alpha),
             forbidden & forbidden.T,
             required | required.T,
@@ -165,7 +184,7 @@ def pc_skeleton(
         directed = skeleton.copy()
         if orient:
             directed = orient_skeleton(skeleton, separators, forbidden, required)
-        return PCResult(skeleton, directed, n_tests)
+        return PCResult(skeleton, directed, n_tests, undecided)
     skeleton, directed, n_tests = find_skeleton(
         _repeat_rows(X, sample_weight, test),
         test=test,
@@ -176,7 +195,7 @@ def pc_skeleton(
         random_state=random_state,
         orient=orient,
     )
-    return PCResult(skeleton, directed, n_tests)
+    return PCResult(skeleton, directed, n_tests, np.zeros_like(skeleton))
 
 
 # Input -----------------------------------------------------------------------
@@ -253,6 +272,10 @@ def _encode(X):
 class _FisherZ:
     """Fisher's z test of zero partial correlation."""
 
+    # Of one node at one depth, some 30 ms. The paper's data, with up to 200 variables,
+    # need up to 137,000.
+    most_tests = 20_000_000
+
     def __init__(self, X, sample_weight, alpha):
         X = X.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
@@ -309,6 +332,10 @@ def _nonzero(size):
 
 class _Contingency:
     """Pearson's chi-square or the G² test on contingency tables."""
+
+    # Of one node at one depth, about a second with 1000 rows. The benchmark networks
+    # need up to 6,000.
+    most_tests = 250_000
 
     def __init__(self, codes, sample_weight, alpha, likelihood_ratio):
         n_samples = len(codes)
@@ -391,15 +418,25 @@ def compiled_search(
         For each pair x < y that is not left, the sets found at x and at y.
     n_tests : list of int
         Number of tests at each depth.
+    undecided : ndarray of bool, shape (n_features, n_features)
+        Which pairs are left though not all their tests were made: at some depth, one
+        end would have needed more than the test's `most_tests`.
     """
     adjacent = ~(banned | np.eye(len(banned), dtype=bool))
     separators = {tuple(pair): [(), ()] for pair in np.argwhere(np.triu(banned))}
+    undecided = np.zeros_like(adjacent)
     n_tests = []
     depth = 0
     while max_conditioning is None or depth <= max_conditioning:
         wanted = adjacent & ~kept
-        nodes = np.flatnonzero((adjacent.sum(axis=1) > depth) & wanted.any(axis=1))
-        if not nodes.size or not test.prepare(depth):
+        degrees = adjacent.sum(axis=1)
+        ready = (degrees > depth) & wanted.any(axis=1)
+        if not ready.any() or not test.prepare(depth):
+            break
+        costly = ready & (_tests_needed(degrees, depth) > test.most_tests)
+        undecided |= wanted & costly[:, None]
+        nodes = np.flatnonzero(ready & ~costly)
+        if not nodes.size:
             break
         found = _search_depth(test, adjacent, wanted, nodes, depth, n_jobs, collect)
         n_tests.append(sum(of_node.n_tests for of_node in found.values()))
@@ -410,7 +447,18 @@ def compiled_search(
             separators.update(_separating_sets(found, removed))
         adjacent &= ~(removed | removed.T)
         depth += 1
-    return adjacent, separators if collect else None, n_tests
+    undecided = (undecided | undecided.T) & adjacent
+    return adjacent, separators if collect else None, n_tests, undecided
+
+
+def _tests_needed(degrees, depth):
+    """Number of tests of nodes at the depth, or at their costliest if that is past.
+
+    Beyond the middle there are fewer sets again, but a node that could not afford the
+    middle shall not come back for the largest sets alone.
+    """
+    others = np.maximum(degrees - 1, 0)
+    return degrees * comb(others, np.minimum(depth, others // 2))
 
 
 def _search_depth(test, adjacent, wanted, nodes, depth, n_jobs, collect):

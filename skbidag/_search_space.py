@@ -203,7 +203,9 @@ def edges_by_word(word, problem, pc):
             forbidden_edges=problem.constraints.forbidden,
             required_edges=problem.constraints.required,
         )
-        return constrained.fit(X, sample_weight=weights).search_space_
+        # Undecided edges go unmentioned: the score decides, and `trim` names a node
+        # that has too many.
+        return constrained._find_edges(X, weights)
     if word == "glasso":
         return glasso_edges(repeat_rows(X, weights, "search_space='glasso'"))
     raise ValueError(

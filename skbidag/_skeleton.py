@@ -1,5 +1,6 @@
 """PC's skeleton as an estimator, so that its settings can be tuned like any other."""
 
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Self
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skbidag._constraints import resolve_constraints
-from skbidag._data import check_weights, names_of
+from skbidag._data import check_weights, display_name, names_of
 from skbidag._kinds import column_kinds, warn_of_guesses
 from skbidag._pc import pc_skeleton
 from skbidag._sklearn import (
@@ -69,6 +70,9 @@ class PCSkeleton(BaseEstimator):
         ``search_space_[i, j]``: the edge i -> j is permitted.
     n_tests_ : list of int
         Number of tests for each size of the conditioning set.
+    undecided_ : ndarray of bool, shape (n_features, n_features)
+        Symmetric; pairs that are permitted because not all their tests were made, see
+        Notes. A warning tells if there are any.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -76,6 +80,13 @@ class PCSkeleton(BaseEstimator):
 
     Notes
     -----
+    The number of tests grows exponentially with a node's neighbors, so where it would
+    be too large, a node's edges are not tested from its side given sets of that size:
+    above 20 million for "fisherz" and 250,000 for "gsq" and "chisq", which all sets of
+    up to 23, or 17, neighbors are within. An edge that no other test removes is
+    permitted. Tests that run in causal-learn are all made; `max_conditioning` bounds
+    them.
+
     Constraints here shape the space alone. What no sampled DAG may have, or what every
     one must have, is said to the estimator that samples: as its ``search_space`` a
     `PCSkeleton` with constraints of its own is refused.
@@ -153,6 +164,21 @@ class PCSkeleton(BaseEstimator):
         self : object
             The fitted search space.
         """
+        self._find_edges(X, sample_weight)
+        n_undecided = np.count_nonzero(np.triu(self.undecided_))
+        if n_undecided:
+            hub = display_name(names_of(self), self.undecided_.sum(axis=0).argmax())
+            warnings.warn(
+                f"PC leaves {n_undecided} edges undecided, which are permitted "
+                f"(undecided_): {hub} has so many neighbors that tests given all sets "
+                "of them would not end. A smaller alpha leaves fewer neighbors.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _find_edges(self, X, sample_weight=None):
+        """Fit without a word on undecided edges, and return the permitted ones."""
         self._validate_params()
         _check_feature_names(self, X, reset=True)
         test = self._usual_test(X, sample_weight) if self.test == "auto" else self.test
@@ -184,15 +210,16 @@ class PCSkeleton(BaseEstimator):
             orient=self.orient,
         )
         self.n_tests_ = result.n_tests
+        self.undecided_ = result.undecided
         found = result.directed if self.orient else result.skeleton
         self.search_space_ = (found & ~constraints.forbidden) | constraints.required
-        return self
+        return self.search_space_
 
     def _usual_test(self, X, sample_weight):
         """The test for columns of this kind."""
         names = names_of(self)
         found = column_kinds(X, sample_weight=sample_weight, names=names)
-        warn_of_guesses(found, names, "which test to make (test)", stacklevel=3)
+        warn_of_guesses(found, names, "which test to make (test)", stacklevel=4)
         return TEST_OF_KIND[found.common(names)]
 
     def __sklearn_tags__(self):

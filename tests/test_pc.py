@@ -3,7 +3,9 @@
 import pickle
 import subprocess
 import sys
+import warnings
 from itertools import combinations
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,7 @@ from joblib import Parallel, delayed
 from scipy.stats import norm
 
 from helpers import graph as edges
-from skbidag import OrderMCMCStructure, PCSkeleton, _pc
+from skbidag import IterativeSearchStructure, OrderMCMCStructure, PCSkeleton, _pc
 from skbidag._causal_learn import orient_quickly, to_causal_graph
 from skbidag._core._pc import separate_discrete, separate_gaussian
 from skbidag._parallel import run_threads
@@ -55,7 +57,7 @@ def our_graph(X, alpha, test="fisherz", n_jobs=None):
     """What the compiled search finds, oriented, as causal-learn holds it."""
     X = X if test == "fisherz" else _pc._encode(X)
     none = np.zeros((X.shape[1], X.shape[1]), dtype=bool)
-    skeleton, separators, _ = _pc.compiled_search(
+    skeleton, separators, *_ = _pc.compiled_search(
         _pc._COMPILED[test](X, None, alpha), none, none, n_jobs=n_jobs, collect=True
     )
     return orient_quickly(to_causal_graph(skeleton, separators), none, none)
@@ -273,6 +275,170 @@ def test_threads_do_not_change_the_result(test, orient, monkeypatch):
 def test_run_threads_keeps_the_order(n_items, n_jobs):
     items = list(range(n_items))
     assert run_threads(lambda i: i * i, items, n_jobs) == [i * i for i in items]
+
+
+# Hubs ------------------------------------------------------------------------
+
+TESTS = {"fisherz": _pc._FisherZ, "gsq": _pc._Contingency}
+
+
+def make_hub(n_children, n_samples, seed, n_levels=None):
+    """Data of a node, column 3, with three parents and many children."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, n_children + 4))
+    X[:, 3] += X[:, :3] @ rng.uniform(0.4, 0.8, 3)
+    X[:, 4:] += X[:, [3]] * rng.uniform(0.4, 0.8, n_children)
+    if n_levels is None:
+        return X
+    cuts = np.quantile(X, np.arange(1, n_levels) / n_levels, axis=0)
+    return (X[None] > cuts[:, None]).sum(axis=0, dtype=np.intc)
+
+
+def naive_search(independent, n, most_tests):
+    """PC-stable, but who would need too many tests does not search a depth."""
+    adjacent = ~np.eye(n, dtype=bool)
+    undecided = np.zeros((n, n), dtype=bool)
+    n_tests, separators = [], {}
+    for depth in range(n):
+        removed = np.zeros((n, n), dtype=bool)
+        n_tests.append(0)
+        for x in range(n):
+            neighbors = np.flatnonzero(adjacent[x]).tolist()
+            if len(neighbors) <= depth:
+                continue
+            others = len(neighbors) - 1
+            needed = max(comb(others, smaller) for smaller in range(depth + 1))
+            if needed * len(neighbors) > most_tests:
+                undecided[x, neighbors] = True
+                continue
+            for y in neighbors:
+                if depth == 0 and y < x:
+                    continue
+                for chosen in combinations([z for z in neighbors if z != y], depth):
+                    n_tests[-1] += 1
+                    if independent(x, y, chosen):
+                        removed[x, y] = True
+                        pair = min(x, y), max(x, y)
+                        separators.setdefault(pair, set()).update(chosen)
+        adjacent &= ~(removed | removed.T)
+    while n_tests and not n_tests[-1]:
+        n_tests.pop()
+    return adjacent, (undecided | undecided.T) & adjacent, n_tests, separators
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("most_tests", [30, 200, 1000, np.inf])
+@pytest.mark.parametrize("seed", range(3))
+def test_bounded_search_against_naive_twin(test, most_tests, seed, monkeypatch):
+    from causallearn.utils.cit import CIT
+
+    monkeypatch.setattr(TESTS[test], "most_tests", most_tests)
+    X = make_hub(6, 300, seed, n_levels=None if test == "fisherz" else 2)
+    p_value = CIT(X, test)
+    adjacent, undecided, n_tests, expected = naive_search(
+        lambda x, y, chosen: p_value(x, y, chosen) > 0.1, X.shape[1], most_tests
+    )
+    none = np.zeros_like(adjacent)
+    found = _pc.compiled_search(
+        _pc._COMPILED[test](X, None, 0.1), none, none, collect=True
+    )
+    np.testing.assert_array_equal(found[0], adjacent)
+    separators = {pair: set().union(*sets) for pair, sets in found[1].items()}
+    assert separators == expected
+    assert found[2] == n_tests
+    np.testing.assert_array_equal(found[3], undecided)
+    # Also where a separated edge is not tested again.
+    result = pc_skeleton(X, alpha=0.1, test=test)
+    np.testing.assert_array_equal(result.skeleton, adjacent)
+    np.testing.assert_array_equal(result.undecided, undecided)
+    if most_tests in (30, np.inf):
+        assert undecided.any() == (most_tests == 30)
+
+
+@pytest.mark.parametrize("orient", [False, True])
+@pytest.mark.parametrize("test", TESTS)
+def test_hubs_end(test, orient):
+    X = make_hub(40, 1000, seed=0, n_levels=None if test == "fisherz" else 3)
+    result = pc_skeleton(X, alpha=0.01, test=test, orient=orient)
+    # The hub alone would need 1e13 tests.
+    assert sum(result.n_tests) < 2 * TESTS[test].most_tests
+    assert result.skeleton[3].sum() >= 38
+    np.testing.assert_array_equal(result.undecided[3], result.skeleton[3])
+    # What the others have among each other is decided.
+    assert not np.delete(np.delete(result.undecided, 3, 0), 3, 1).any()
+
+
+@pytest.mark.parametrize(("test", "n_neighbors"), [("fisherz", 23), ("gsq", 17)])
+def test_bound_in_neighbors(test, n_neighbors):
+    # As documented: the costliest depth of so many neighbors is within the bound.
+    costs = n_neighbors + np.arange(2)
+    costs = costs * [comb(cost - 1, (cost - 1) // 2) for cost in costs]
+    within = costs <= TESTS[test].most_tests
+    assert within.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("n_features", [20, 50])
+def test_no_bound_where_no_hub_is(test, n_features, monkeypatch):
+    make = make_gaussian if test == "fisherz" else make_discrete
+    X = make(n_features, 10 * n_features, seed=n_features, n_parents=2)
+    bounded = pc_skeleton(X, alpha=0.1, test=test, orient=True)
+    monkeypatch.setattr(TESTS[test], "most_tests", np.inf)
+    free = pc_skeleton(X, alpha=0.1, test=test, orient=True)
+    np.testing.assert_array_equal(bounded.skeleton, free.skeleton)
+    np.testing.assert_array_equal(bounded.directed, free.directed)
+    assert bounded.n_tests == free.n_tests
+    assert not bounded.undecided.any()
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_bound_knows_no_order_of_columns_and_no_threads(test, monkeypatch):
+    monkeypatch.setattr(TESTS[test], "most_tests", 500)
+    monkeypatch.setattr(_pc, "_WORTH_THREADS", -1)
+    X = make_hub(10, 300, seed=1, n_levels=None if test == "fisherz" else 3)
+    expected = pc_skeleton(X, alpha=0.2, test=test)
+    assert expected.undecided.any()
+    order = np.random.default_rng(0).permutation(X.shape[1])
+    for n_jobs in (1, 2):
+        result = pc_skeleton(X[:, order], alpha=0.2, test=test, n_jobs=n_jobs)
+        for name in ("skeleton", "undecided"):
+            np.testing.assert_array_equal(
+                getattr(result, name), getattr(expected, name)[np.ix_(order, order)]
+            )
+
+
+def test_what_is_not_tested_is_not_undecided():
+    X = make_hub(40, 400, seed=0)
+    shallow = pc_skeleton(X, alpha=0.1, max_conditioning=2)
+    assert not shallow.undecided.any()
+    required = edges(44, (3, 4), (3, 5))
+    result = pc_skeleton(X, alpha=0.1, required=required)
+    assert result.undecided[3, 6]
+    assert not result.undecided[required].any()
+
+
+def test_undecided_edges_are_permitted_and_told():
+    X = pd.DataFrame(make_hub(40, 400, seed=0)).rename(columns=lambda j: f"x{j}")
+    pc = PCSkeleton(alpha=0.1)
+    with pytest.warns(
+        UserWarning, match="41 edges undecided.* 'x3' has so many"
+    ) as told:
+        pc.fit(X)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    assert pc.undecided_.sum() == 82
+    assert pc.search_space_[pc.undecided_].all()
+    # Here no node has so many neighbors, and filters make warnings errors.
+    assert not pc.fit(X.iloc[:, :10]).undecided_.any()
+
+
+def test_a_search_says_nothing_of_undecided_edges():
+    X = make_hub(30, 300, seed=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        IterativeSearchStructure(n_draws=0, random_state=0).fit(X)
+    # The hub's set is cut down by the score, which is told.
+    assert ["permissible" in str(warning.message) for warning in told] == [True]
 
 
 # Constraints -----------------------------------------------------------------
