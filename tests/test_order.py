@@ -36,6 +36,7 @@ from skbidag._constraints import resolve_constraints
 from skbidag._core._order import OrderChain
 from skbidag._core._tables import TableViews
 from skbidag._posterior import DAGSamples
+from skbidag._search import LEAST_GAIN
 from skbidag._search_space import SearchSpace, make_space
 from skbidag._tables import build_tables
 from skbidag.datasets import make_gaussian_network
@@ -980,7 +981,8 @@ def test_learned_attributes(data):
     assert_allclose(model.adjacency_probabilities_, dags.mean(axis=0))
     trace = [model.score_.dag_score(dag) for dag in dags]
     assert_allclose(model.log_score_trace_.ravel(), trace, rtol=1e-10)
-    assert model.log_score_ >= model.log_score_trace_.max()
+    # of DAGs that are equally good, but for rounding, the sparsest is the best
+    assert model.log_score_ >= model.log_score_trace_.max() - LEAST_GAIN
     assert model.score_.dag_score(model.adjacency_) == pytest.approx(model.log_score_)
     assert_array_equal(model.cpdag_, graphs.to_cpdag(model.adjacency_))
     assert "n_chains=3" in repr(samples)

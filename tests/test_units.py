@@ -31,8 +31,7 @@ def scatter_of(X):
 
 def test_data_prior_is_the_paper_s_in_other_units():
     X = gaussian(150, 6) * [1.0, 20.0, 0.3, 1e4, 5.0, 1e-3] + [0, 7, -3, 1e5, 2, 1]
-    # the paper's scale has a share for the mean
-    unit = residual_scale(scatter_of(X), len(X)) * np.sqrt(1.7 / 0.7)
+    unit = residual_scale(scatter_of(X), len(X))
     ours = BGe(alpha_mu=0.7, edge_penalty=1.0).fit(X)
     paper = BGe(alpha_mu=0.7, edge_penalty=1.0, prior="paper").fit(
         (X - X.mean(axis=0)) / unit

@@ -139,8 +139,12 @@ cdef class OrderChain(OrderState):
         self.bit_generator.state = state["bit_generator"]
 
     cdef inline double least_gain(self, double log_score) noexcept nogil:
-        """More than rounding, or two orders of one DAG could take turns."""
-        return 1e-9 * (1.0 + fabs(log_score))
+        """More than rounding, or two orders of one DAG could take turns.
+
+        Hardly more where the score is larger: that depends on the units of the data,
+        on which the path must not.
+        """
+        return 1e-7 + 1e-12 * fabs(log_score)
 
     cdef inline void inspect(self, double log_score) noexcept nogil:
         """Keep the present order if none was better, the first of equals."""

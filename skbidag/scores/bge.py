@@ -118,11 +118,7 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
         weights = check_weights(sample_weight, len(X))
         n, alpha_mu = self.n_features_in_, float(self.alpha_mu)
         self._alpha_w = self._check_alpha_w(n + alpha_mu + 1)
-        # So much makes variances of 1 expected. The paper expects them of rows, to
-        # which an uncertain mean adds; a prior by the data knows the mean.
-        self._prior_scale = self._alpha_w - n - 1
-        if self.prior == "paper":
-            self._prior_scale *= alpha_mu / (alpha_mu + 1)
+        self._prior_scale = alpha_mu * (self._alpha_w - n - 1) / (alpha_mu + 1)
         self.n_effective_ = float(weights.sum())
         if self.prior == "data":
             scatter, units = self._scatter_in_units(X, weights)
