@@ -206,12 +206,16 @@ def dag_chain(tables, adjacency, seed=0):
 
 
 def chain_from_dag(kind, tables, adjacency, seed=0):
-    """A chain of a kind, "order", "dag" or "partition", that starts at a DAG."""
-    if kind == "dag":
-        return dag_chain(tables, adjacency, seed)
+    """A chain of a kind, "order", "dag" or "partition", that starts at a DAG.
+
+    Over DAGs at the best one of an order of it, for the tables may not have it.
+    """
     partition = partition_of_dag(adjacency)
+    order = np.argsort(partition, kind="stable")
     if kind == "order":
-        return order_chain(tables, np.argsort(partition, kind="stable"), seed)
+        return order_chain(tables, order, seed)
+    if kind == "dag":
+        return dag_chain(tables, tables.best_dag(order), seed)
     return partition_chain(tables, partition, seed)
 
 
