@@ -3,6 +3,7 @@
     python benchmarks/scaling.py            # 20 minutes, estimated, on one core
     python benchmarks/scaling.py --quick    # a minute
     python benchmarks/scaling.py --grows chains cores    # half a minute
+    python benchmarks/scaling.py --what "DAG step"       # a minute
 
 One thing grows at a time: the variables n (sparse graphs, one parent on average), the
 rows N, the permissible parents K, the chains and the cores. Every point runs in a
@@ -186,15 +187,28 @@ def main():
         help="only the series in n, N, 2^K, K, chains or cores; the "
         "others' results stay",
     )
+    parser.add_argument(
+        "--what",
+        nargs="+",
+        metavar="SERIES",
+        help='only these series, such as "DAG step"; the others\' results stay',
+    )
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
     note = "quick run, to be replaced" if arguments.quick else ""
+
+    def wanted(what, grows):
+        return grows in (arguments.grows or [grows]) and what in (
+            arguments.what or [what]
+        )
+
     rows = []
-    if arguments.grows:
+    if arguments.grows or arguments.what:
+        again = [*(arguments.what or ["the series"]), "in", *(arguments.grows or "")]
         rows, note = earlier_results(
             "scaling",
-            lambda row: row["grows"] not in arguments.grows,
-            f"the series in {' and '.join(arguments.grows)}",
+            lambda row: not wanted(row["what"], row["grows"]),
+            " ".join(again).removesuffix(" in"),
         )
 
     table = Table(
@@ -202,7 +216,7 @@ def main():
         "expected:"
     )
     for what, grows, sizes, function, arguments_of, expected in series(arguments.quick):
-        if arguments.grows and grows not in arguments.grows:
+        if not wanted(what, grows):
             continue
         new = []
         for size in sizes:

@@ -456,10 +456,11 @@ def test_a_length_that_is_given_is_kept(hard):
 
 
 def test_easy_posteriors_take_one_round(data):
-    for Sampler in SAMPLERS:
+    # a step over DAGs changes less than one over orders
+    for Sampler, rounds in ((OrderMCMCStructure, 4), (PartitionMCMCStructure, 8)):
         model = Sampler(random_state=0).fit(data)
         assert model.converged_
-        assert model.n_iter_ <= 4 * auto_n_iter(8, 5.0)
+        assert model.n_iter_ <= rounds * auto_n_iter(8, 5.0)
     independent = np.random.default_rng(0).integers(0, 2, size=(2000, 5))
     model = OrderMCMCStructure(BDe(), random_state=0).fit(independent)
     assert model.n_iter_ == 25_000
