@@ -301,6 +301,7 @@ def assert_steps(chain, dag, expected, n_steps):
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("move", OVER_ORDERS)
 @pytest.mark.parametrize("setting", ["bge", "bge extended", "bge constraints", "bde"])
 def test_single_steps(setting, move):
