@@ -6,8 +6,9 @@ column per variable: column j holds the subset plus the outsider j, and the node
 own column, which no outsider can claim, holds the subset alone (the *base
 column*). Columns of variables that are not outsiders, and the padding to a multiple
 of four, hold nothing. An order or partition then selects columns by comparing
-positions, the base column among them, in one vector loop. Without an extra parent
-the base column is all there is.
+positions, the base column among them, in one vector loop. Where only few variables
+are outsiders, the columns are those of the node and of these (they are *scattered*),
+and positions are looked up. Without an extra parent the base column is all there is.
 
 Three tables may stand on one layout:
 
@@ -21,6 +22,7 @@ Three tables may stand on one layout:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -49,8 +51,9 @@ class NodeTable:
         Variables of which one may join any subset of the candidates.
     required : int
         Mask of the candidates that every parent set contains.
-    base_column : int
-        The column of the subsets without an outsider.
+    columns : ndarray of shape (width,)
+        The variable of each column, the node itself for the base column; the number of
+        variables where there is none.
     scores : ndarray of shape (2**K, width) or None
         Log score of each parent set, -inf where there is none. None where only
         maxima are kept.
@@ -60,7 +63,7 @@ class NodeTable:
     candidates: np.ndarray
     outsiders: np.ndarray
     required: int
-    base_column: int
+    columns: np.ndarray
     scores: np.ndarray | None
     log_sums: np.ndarray | None = field(default=None, repr=False)
     ratios: np.ndarray | None = field(default=None, repr=False)
@@ -71,10 +74,21 @@ class NodeTable:
         """Number of permissible parents, K."""
         return len(self.candidates)
 
+    @cached_property
+    def base_column(self):
+        """The column of the subsets without an outsider."""
+        return int(np.flatnonzero(self.columns == self.node)[0])
+
     @property
     def width(self):
         """Number of columns."""
-        return (self.scores if self.maxima is None else self.maxima).shape[1]
+        return len(self.columns)
+
+    @cached_property
+    def scattered(self):
+        """Whether columns are those of few outsiders, not of all variables in turn."""
+        in_turn = np.minimum(np.arange(self.width), self.columns.max())
+        return self.width > 1 and not np.array_equal(self.columns, in_turn)
 
     @property
     def n_bytes(self):
@@ -128,7 +142,7 @@ class NodeTable:
         log_score : float
             Their score.
         """
-        columns = np.append(self.base_column, np.asarray(columns, dtype=np.intp))
+        columns = np.append(self.base_column, self.columns_of(columns))
         if self.maxima is None:
             subsets = np.arange(len(self.scores))
             subsets = subsets[subsets & ~mask == 0]
@@ -151,15 +165,22 @@ class NodeTable:
         outside = np.setdiff1d(parents, self.candidates)
         if len(outside) > 1 or not np.isin(outside, self.outsiders).all():
             return -np.inf
-        column = int(outside[0]) if len(outside) else self.base_column
+        column = self.columns_of(outside)[0] if len(outside) else self.base_column
         return self.scores[mask_of(np.isin(self.candidates, parents)), column]
+
+    def columns_of(self, outsiders):
+        """The columns of outsiders."""
+        outsiders = np.asarray(outsiders, dtype=np.intp)
+        if not self.scattered:
+            return outsiders
+        return 1 + np.searchsorted(self.outsiders, outsiders)
 
     def parents_of(self, mask, column):
         """Variables in a subset, and the outsider of a column, sorted."""
         bits = np.flatnonzero(mask >> np.arange(self.n_candidates) & 1)
         parents = self.candidates[bits]
         if column != self.base_column:
-            parents = np.append(parents, column)
+            parents = np.append(parents, self.columns[column])
         return np.sort(parents)
 
 
@@ -216,9 +237,39 @@ def mask_of(chosen):
     return int(chosen @ (1 << np.arange(len(chosen), dtype=np.int64)))
 
 
-def table_width(n_features, extended):
-    """Columns of a table row: all variables, padded to whole vectors, or one."""
-    return -(-n_features // 4) * 4 if extended else 1
+def table_columns(space, node):
+    """The variable of each column of a node's table, see `NodeTable`."""
+    n = space.n_features
+    if not space.extended:
+        return np.array([node])
+    outsiders = space.outsiders(node)
+    width = table_width(n, len(outsiders))
+    few = width < _whole_vectors(n)
+    columns = np.append(node, outsiders) if few else np.arange(n)
+    return np.pad(columns, (0, width - len(columns)), constant_values=n)
+
+
+def table_width(n_features, n_outsiders):
+    """Columns of a table row: few outsiders', or all variables', in whole vectors.
+
+    A row of scattered columns has one at least that holds nothing. It pays where it is
+    a quarter as long: places are looked up one by one.
+    """
+    few, all_ = _whole_vectors(n_outsiders + 2), _whole_vectors(n_features)
+    return few if 4 * few <= all_ else all_
+
+
+def _whole_vectors(size):
+    return -(-size // 4) * 4
+
+
+def table_widths(space):
+    """Columns of each node's table."""
+    n = space.n_features
+    if not space.extended:
+        return np.ones(n)
+    n_outsiders = space.extra.sum(axis=0)
+    return np.array([table_width(n, size) for size in n_outsiders], dtype=float)
 
 
 def table_bytes(space, n_tables=2):
@@ -237,9 +288,8 @@ def table_bytes(space, n_tables=2):
         Bytes per node, as floats: a node with many candidates exceeds integers.
     """
     sizes = space.permitted.sum(axis=0)
-    width = table_width(space.n_features, space.extended)
     with np.errstate(over="ignore"):
-        return 8.0 * (n_tables * width + 1) * 2.0**sizes
+        return 8.0 * (n_tables * table_widths(space) + 1) * 2.0**sizes
 
 
 def free_memory(cgroup=Path("/sys/fs/cgroup")):
@@ -385,15 +435,16 @@ def score_table(score, space, node, workspace, complete=True):
     If not `complete`, sets that score less than one of their subsets may be left out.
     """
     candidates, outsiders = space.candidates(node), space.outsiders(node)
-    width = table_width(space.n_features, space.extended)
-    base_column = node if space.extended and width > 1 else 0
-    scores = workspace.take((1 << len(candidates), width))
-    scores.fill(-np.inf)
+    columns = table_columns(space, node)
+    scores = workspace.take((1 << len(candidates), len(columns)))
     required = space.required_mask(node)
+    table = NodeTable(node, candidates, outsiders, required, columns, scores)
+    scores.fill(-np.inf)
     # what is left out may be less than a subset that lacks a required parent
     complete = complete or bool(required)
     fill = score.fill_table if complete else score.fill_table_for_maxima
-    fill(node, candidates, outsiders, base_column, scores)
+    where = {"columns": table.columns_of(outsiders)} if table.scattered else {}
+    fill(node, candidates, outsiders, table.base_column, scores, **where)
     if required:
         scores[np.arange(len(scores)) & required != required] = -np.inf
-    return NodeTable(node, candidates, outsiders, required, base_column, scores)
+    return table

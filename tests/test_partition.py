@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 import pickle
 
 import joblib
@@ -137,13 +138,13 @@ def fake_tables(kind, n_candidates, n_outsiders, seed):
         scores[:, outsiders] -= 700.0 * bits[:, :1]
     elif kind == "required":
         scores[masks & 5 != 5] = -np.inf
-    tables = [NodeTable(0, candidates, outsiders, 0, 0, scores)]
+    tables = [NodeTable(0, candidates, outsiders, 0, np.arange(width), scores)]
     none = np.array([], dtype=np.intp)
     for node in range(1, n):
         scores = np.full((1, width), -np.inf)
-        base = node if width > 1 else 0
-        scores[0, base] = 0.0
-        tables.append(NodeTable(node, none, none, 0, base, scores))
+        variables = np.arange(width) if width > 1 else np.array([node])
+        scores[0, variables == node] = 0.0
+        tables.append(NodeTable(node, none, none, 0, variables, scores))
     for table in tables:
         table.add_sums(Workspace())
     return tables
@@ -394,11 +395,8 @@ def test_neighbors(n):
 def test_neighbors_of_large_blocks():
     # 2^1100 is too large for a double
     n = 1100
-    tables = fake_tables("plain", 0, 0, 0)[:1] * n
-    tables = [
-        NodeTable(i, t.candidates, t.outsiders, 0, 0, t.scores, t.log_sums, t.ratios)
-        for i, t in enumerate(tables)
-    ]  # fmt: skip
+    table = fake_tables("plain", 0, 0, 0)[0]
+    tables = [replace(table, node=i, columns=np.array([i])) for i in range(n)]
     chain = chain_on(tables, np.zeros(n, dtype=int))
     assert_allclose(chain.log_n_neighbors, n * math.log(2), rtol=1e-14)
     chain.run(100)  # splits and relocations of nodes that have no parents

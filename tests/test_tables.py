@@ -280,7 +280,8 @@ def table_of(scores, base_column=0, required=0):
     used = np.flatnonzero((scores > -np.inf).any(axis=0))
     outsiders = used[used != base_column]
     candidates = np.arange(100, 100 + K)
-    table = NodeTable(0, candidates, outsiders, required, base_column, scores)
+    columns = np.arange(scores.shape[1])
+    table = NodeTable(base_column, candidates, outsiders, required, columns, scores)
     table.add_sums(Workspace())
     return table
 
@@ -379,11 +380,15 @@ def test_best_parents(extended, required):
 
 
 def test_parents_of_a_row_and_column():
-    scores = np.zeros((8, 1))
-    table = NodeTable(0, np.array([2, 5, 9]), np.array([4]), 0, 0, scores)
+    scores, candidates = np.zeros((8, 12)), np.array([2, 5, 9])
+    table = NodeTable(0, candidates, np.array([4]), 0, np.arange(12), scores)
     assert table.parents_of(0b101, 0).tolist() == [2, 9]
     assert table.parents_of(0b110, 4).tolist() == [4, 5, 9]
     assert table.parents_of(0, 0).tolist() == []
+    assert not table.scattered
+    few = NodeTable(0, candidates, np.array([4]), 0, np.array([0, 4, 99, 99]), scores)
+    assert few.parents_of(0b110, 1).tolist() == [4, 5, 9]
+    assert few.scattered
 
 
 @pytest.mark.parametrize("width", [1, 4, 12])

@@ -497,6 +497,6 @@ cdef class DAGChain(OrderedDAG):
             for i in range(self.n):
                 view = &self.views.nodes[i]
                 parents = self.dag[i]
-                total += view.scores[parents.subset * self.width + parents.column]
+                total += view.scores[parents.subset * view.width + parents.column]
                 mark_edges(&packed[0, 0], packed.shape[1], view, i, parents)
         return total

@@ -168,7 +168,7 @@ cdef class DiscreteWalk:
         log_odds = np.ascontiguousarray(log_odds)
         if self.n_levels[node] == 1:
             _fill_constant(
-                candidates, outsiders.variables, base_column, log_odds, log_prior,
+                candidates, outsiders, base_column, log_odds, log_prior,
                 np.asarray(out)
             )
             return
@@ -494,7 +494,7 @@ cdef class DiscreteWalk:
         `base` is the score of the subset itself.
         """
         cdef int number = self.number_of[mask]
-        cdef int c, j, t, levels, outsider
+        cdef int c, j, t, levels, outsider, first
         cdef double fixed
         cdef Groups groups
         groups.rows = &self.order[depth, 0]
@@ -509,16 +509,19 @@ cdef class DiscreteWalk:
                     self.outsiders.class_start[c], self.outsiders.class_start[c + 1]
                 ):
                     outsider = self.outsiders.columns[j]
-                    self.out[mask, outsider] = base + self.log_odds[outsider]
+                    self.out[mask, self.outsiders.places[j]] = (
+                        base + self.log_odds[outsider]
+                    )
                 continue
             t = self.table[number, c + 1]
             if self.worth.integral:
                 self.worth.extend(t, self.largest_segment, self.largest_group)
             self.tally.score_class(&groups, c, t, self.score_singles(depth, t))
             fixed = log_prior - self.cost * self.n_configurations[number] * levels
+            first = self.outsiders.class_start[c]
             for j in range(self.tally.n_outsiders):
                 outsider = self.tally.columns[j]
-                self.out[mask, outsider] = (
+                self.out[mask, self.outsiders.places[first + j]] = (
                     self.tally.score[j] + fixed + self.log_odds[outsider]
                 )
 
@@ -560,7 +563,7 @@ cdef inline int end_of_segment(
     return place + 1
 
 
-def _fill_constant(candidates, outsiders, base_column, log_odds, fixed_odds, out):
+def _fill_constant(candidates, Outsiders outsiders, base_column, log_odds, fixed_odds, out):
     """Fill the table of a child with one level.
 
     There is nothing to explain: the likelihood is 1, without rounding that would make
@@ -570,4 +573,6 @@ def _fill_constant(candidates, outsiders, base_column, log_odds, fixed_odds, out
     for candidate in candidates:
         log_prior = np.append(log_prior, log_prior + log_odds[candidate])
     out[:, base_column] = log_prior
-    out[:, outsiders] = log_prior[:, None] + log_odds[outsiders]
+    out[:, np.asarray(outsiders.places)] = (
+        log_prior[:, None] + log_odds[np.asarray(outsiders.variables)]
+    )

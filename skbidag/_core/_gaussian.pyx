@@ -77,7 +77,7 @@ cdef void visit(
             row, level, level + last * width, walk.floor, walk.bias, variance,
             child_floor,
             walk.offset[size + 1] - walk.det_weight * log_det + log_prior,
-            walk.slope[size + 1], walk.det_weight, width,
+            walk.slope[size + 1], walk.det_weight, walk.out_width,
         )
     row[walk.base_column] = (
         walk.offset[size] - walk.slope[size] * skb_log(variance)
@@ -130,7 +130,8 @@ def fill_table(
         The weight of ln det T_PP.
     base_column : int
         The column of `out` for the subsets without an outsider.
-    out : (2^K, width) array, or (2^K, 1) where there are no outsiders
+    out : (2^K, out_width) array, or (2^K, 1) where there are no outsiders
+        Its columns are the first ones of `rows`.
     """
     cdef:
         Walk walk

@@ -338,6 +338,6 @@ cdef class OrderChain(OrderState):
             for i in range(self.n):
                 view = &self.views.nodes[i]
                 parents = self.draw_parents(i, self.bitgen)
-                total += view.scores[parents.subset * self.width + parents.column]
+                total += view.scores[parents.subset * view.width + parents.column]
                 mark_edges(&packed[0, 0], packed.shape[1], view, i, parents)
         return total

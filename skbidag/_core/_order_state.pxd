@@ -25,7 +25,6 @@ cdef class OrderState:
     cdef:
         TableViews views
         Py_ssize_t n
-        Py_ssize_t width
         bint maximize
         # `place` is the position of each node, with -1 in the padding
         Py_ssize_t[::1] order_

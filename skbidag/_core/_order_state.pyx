@@ -72,14 +72,13 @@ cdef class OrderState:
         cdef Py_ssize_t n = views.n_nodes
         self.views = views
         self.n = n
-        self.width = views.width
         self.standing = <Standing *> calloc(3 * n, sizeof(Standing))
         if self.standing == NULL:
             raise MemoryError()
         self.new = self.standing + n
         self.slot = self.new + n
         self.order_ = np.empty(n, dtype=np.intp)
-        self.place = np.full(max(self.width, n), -1.0)
+        self.place = np.full(views.n_places, -1.0)
         self.slot_total = np.zeros(n)
 
     def __dealloc__(self):
@@ -155,14 +154,14 @@ cdef class OrderState:
         The node's own place must be `limit`: its column is the base column.
         """
         cdef const NodeView *view = &self.views.nodes[node]
-        cdef Py_ssize_t width = self.width
+        cdef Py_ssize_t width = view.width
         cdef const double *row
         cdef Standing found
         found.mask = mask
         found.excess = found.peak = 0.0
         if self.maximize:
             found.score = view.maxima[mask] if width == 1 else skb_max_from(
-                view.maxima + mask * width, &self.place[0], limit, width
+                view.maxima + mask * width, &self.place[0], view.scattered, limit, width
             )
             return found
         found.score = view.log_sums[mask]
@@ -170,10 +169,14 @@ cdef class OrderState:
             return found
         row = view.ratios + mask * width
         if row[view.base_column] == 1.0:
-            found.excess = skb_sum_from(row, &self.place[0], limit, width)
+            found.excess = skb_sum_from(
+                row, &self.place[0], view.scattered, limit, width
+            )
             found.score += skb_log(found.excess)
         else:
-            found.excess = skb_log_sum_exp_from(row, &self.place[0], limit, width)
+            found.excess = skb_log_sum_exp_from(
+                row, &self.place[0], view.scattered, limit, width
+            )
             found.score += found.excess
         found.peak = found.excess
         return found
@@ -189,7 +192,7 @@ cdef class OrderState:
         may be NOBODY. `place` must hold the places they have then, and the node's.
         """
         cdef const NodeView *view = &self.views.nodes[node]
-        cdef Py_ssize_t width = self.width
+        cdef Py_ssize_t width = view.width
         cdef int64_t mask = present.mask
         cdef const double *row
         cdef double growth
@@ -203,6 +206,10 @@ cdef class OrderState:
         found = present[0]
         if width == 1 or found.score == -INFINITY:
             return found
+        if gained != NOBODY:
+            gained = self.views.column_of(node, gained)
+        if lost != NOBODY:
+            lost = self.views.column_of(node, lost)
         if self.maximize:
             row = view.maxima + mask * width
             if lost != NOBODY and row[lost] >= found.score:
@@ -421,10 +428,10 @@ cdef class OrderState:
             const NodeView *view = &self.views.nodes[node]
             int64_t mask = self.standing[node].mask
             double excess = self.standing[node].excess
-            const double *row = view.ratios + mask * self.width
+            const double *row = view.ratios + mask * view.width
             bint logs
             Lot lot = Lot(0.0, -1.0, view.base_column)
-        if self.width > 1:
+        if view.width > 1:
             logs = in_logs(view, row)
             lot.rest = uniform(bitgen) * (1.0 if logs else excess)
             if not falls_on(
@@ -433,9 +440,9 @@ cdef class OrderState:
                 # the node's own column is the base column
                 falls_on_column(
                     &lot, view, row, &self.place[0], self.place[node] + 0.25,
-                    INFINITY, -excess if logs else 1.0, self.width,
+                    INFINITY, -excess if logs else 1.0,
                 )
         return ParentSet(
-            draw_subset(view, self.width, <Py_ssize_t> lot.chosen, mask, 0, bitgen),
+            draw_subset(view, <Py_ssize_t> lot.chosen, mask, 0, bitgen),
             <Py_ssize_t> lot.chosen,
         )

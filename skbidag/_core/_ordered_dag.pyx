@@ -52,7 +52,7 @@ cdef class OrderedDAG(OrderState):
 
     def __cinit__(self, TableViews views, bit_generator, *args, **kwargs):
         cdef Py_ssize_t n = views.n_nodes, k
-        cdef Py_ssize_t padded = max(n, views.width)
+        cdef Py_ssize_t padded = views.n_places
         self.bit_generator = bit_generator
         self.bitgen = bitgen_of(bit_generator)
         self.sums = RestrictedSums(views)
@@ -97,10 +97,13 @@ cdef class OrderedDAG(OrderState):
                 if bit >= 0:
                     parents.subset |= <int64_t> 1 << bit
                 elif (
-                    self.width > 1
+                    self.views.nodes[node].width > 1
                     and parents.column == self.views.nodes[node].base_column
+                    and self.views.nodes[node].columns[
+                        self.views.column_of(node, parent)
+                    ] == parent
                 ):
-                    parents.column = parent
+                    parents.column = self.views.column_of(node, parent)
                 else:
                     raise ValueError(f"the tables do not have the parents of {node}")
             self.dag[node] = parents
@@ -162,7 +165,7 @@ cdef class OrderedDAG(OrderState):
             place = min(place, self.place[view.candidates[lowest_bit(rest)]])
             rest &= rest - 1
         if parents.column != view.base_column:
-            place = min(place, self.place[parents.column])
+            place = min(place, self.place[view.columns[parents.column]])
         return <Py_ssize_t> place
 
     cdef bint has_parent_between(
@@ -177,7 +180,7 @@ cdef class OrderedDAG(OrderState):
                 return True
             rest &= rest - 1
         return self.dag[node].column != view.base_column and (
-            low <= self.place[self.dag[node].column] <= high
+            low <= self.place[view.columns[self.dag[node].column]] <= high
         )
 
     cdef void turn_marks(self, Py_ssize_t node, ParentSet parents) noexcept nogil:
@@ -191,7 +194,7 @@ cdef class OrderedDAG(OrderState):
             word[view.candidates[lowest_bit(rest)] * self.n_words] ^= bit
             rest &= rest - 1
         if parents.column != view.base_column:
-            word[parents.column * self.n_words] ^= bit
+            word[view.columns[parents.column] * self.n_words] ^= bit
 
     cdef void set_parents(self, Py_ssize_t node, ParentSet parents) noexcept nogil:
         """Give a node other parents; who is available stays as it was."""

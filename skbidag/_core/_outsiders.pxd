@@ -20,6 +20,7 @@ cdef class Outsiders:
         readonly object variables
         int n_classes
         const int[::1] columns        # the variables, class by class
+        const int[::1] places         # where they stand in a table
         const int[::1] class_start
         readonly object class_levels
         const int[::1] levels         # of each class

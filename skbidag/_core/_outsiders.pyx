@@ -56,10 +56,13 @@ cdef class Outsiders:
         Number of levels of each variable.
     variables : ndarray of int
         Which variables.
+    places : ndarray of int, default=None
+        The column of the table for each of them; None if it is the variable's number.
     """
 
-    def __init__(self, codes, weights, n_levels, variables):
+    def __init__(self, codes, weights, n_levels, variables, places=None):
         variables = np.asarray(variables, dtype=np.intc)
+        places = variables if places is None else np.asarray(places, dtype=np.intc)
         levels = np.asarray(n_levels)[variables]
         order = np.argsort(levels, kind="stable")
         self.variables = np.ascontiguousarray(variables[order])
@@ -76,6 +79,7 @@ cdef class Outsiders:
             ].T
         self.n_classes = len(class_levels)
         self.columns = self.variables
+        self.places = np.ascontiguousarray(places[order])
         self.class_start = starts
         self.class_levels = class_levels.tolist()
         self.levels = class_levels.astype(np.intc)

@@ -53,7 +53,7 @@ cdef enum:
 
 cdef struct ParentSet:
     int64_t subset  # of the candidates
-    Py_ssize_t column  # of the outsider, or the base column
+    Py_ssize_t column  # of the table: an outsider's, or the base column
 
 
 cdef inline Py_ssize_t count_bits(int64_t mask) noexcept nogil:
@@ -80,7 +80,7 @@ cdef inline void mark_edges(
         mark_edge(packed, row_bytes, view.candidates[lowest_bit(rest)], node)
         rest &= rest - 1
     if parents.column != view.base_column:
-        mark_edge(packed, row_bytes, parents.column, node)
+        mark_edge(packed, row_bytes, view.columns[parents.column], node)
 
 
 # ------------------------------------------------------------------------- entries
@@ -92,14 +92,14 @@ cdef inline bint in_logs(const NodeView *view, const double *row) noexcept nogil
 
 
 cdef inline double log_sum(
-    const NodeView *view, Py_ssize_t width, Py_ssize_t column, int64_t mask
+    const NodeView *view, Py_ssize_t column, int64_t mask
 ) noexcept nogil:
     """Log sum over the parent sets of a column within a mask."""
     cdef double log_sum = view.log_sums[mask]
     cdef const double *row
     if column == view.base_column or log_sum == -INFINITY:
         return log_sum
-    row = view.ratios + mask * width
+    row = view.ratios + mask * view.width
     if in_logs(view, row):
         return log_sum + row[column]
     return log_sum + skb_log(row[column]) if row[column] > 0.0 else -INFINITY
@@ -128,7 +128,7 @@ cdef inline bint falls_on(Lot *lot, double share, int64_t outcome) noexcept nogi
 
 cdef inline bint falls_on_column(
     Lot *lot, const NodeView *view, const double *row, const double *place,
-    double low, double high, double scale, Py_ssize_t width
+    double low, double high, double scale
 ) noexcept nogil:
     """Give the columns with places from `low` to `high` the shares that a row says.
 
@@ -136,8 +136,8 @@ cdef inline bint falls_on_column(
     """
     cdef bint logs = in_logs(view, row)
     cdef Py_ssize_t j
-    for j in range(width):
-        if low <= place[j] <= high:
+    for j in range(view.width):
+        if low <= place[view.columns[j]] <= high:
             if falls_on(lot, skb_exp(row[j] + scale) if logs else row[j] * scale, j):
                 return True
     return False
@@ -161,7 +161,7 @@ cdef struct Family:
 
 
 cdef inline int64_t draw_subset(
-    const NodeView *view, Py_ssize_t width, Py_ssize_t column, int64_t mask,
+    const NodeView *view, Py_ssize_t column, int64_t mask,
     int64_t needed, skb_bitgen *bitgen
 ) noexcept nogil:
     """Draw a subset of a mask in proportion to the scores of a column.
@@ -170,7 +170,7 @@ cdef inline int64_t draw_subset(
     """
     cdef:
         Family family
-        double log_unit = log_sum(view, width, column, mask)
+        double log_unit = log_sum(view, column, mask)
         bint known = log_unit - view.log_sums[mask] >= LEAST_LOG_RATIO
     family.included = 0
     family.undecided = mask
@@ -182,7 +182,7 @@ cdef inline int64_t draw_subset(
         family.n_terms = 2
         family.gone[1] = needed
         family.term[1] = -skb_exp(
-            log_sum(view, width, column, mask & ~needed) - log_unit
+            log_sum(view, column, mask & ~needed) - log_unit
         )
         family.total += family.term[1]
     known = known and not nearly_cancels(&family)
@@ -191,11 +191,11 @@ cdef inline int64_t draw_subset(
         and count_bits(family.undecided) > FEW_BITS
         and family.n_terms < MAX_TERMS
     ):
-        decide(view, width, column, &family, log_unit, bitgen)
+        decide(view, column, &family, log_unit, bitgen)
         known = not nearly_cancels(&family)
     if not known:
-        log_unit = add_up(view, width, column, &family)
-    return draw_enumerated(view, width, column, &family, log_unit, bitgen)
+        log_unit = add_up(view, column, &family)
+    return draw_enumerated(view, column, &family, log_unit, bitgen)
 
 
 cdef inline bint nearly_cancels(const Family *family) noexcept nogil:
@@ -207,7 +207,7 @@ cdef inline bint nearly_cancels(const Family *family) noexcept nogil:
 
 
 cdef inline void decide(
-    const NodeView *view, Py_ssize_t width, Py_ssize_t column, Family *family,
+    const NodeView *view, Py_ssize_t column, Family *family,
     double log_unit, skb_bitgen *bitgen
 ) noexcept nogil:
     """Leave one candidate out or take it in; the needed ones come first."""
@@ -223,7 +223,7 @@ cdef inline void decide(
     mask = family.included | family.undecided
     for t in range(family.n_terms):
         less[t] = skb_exp(
-            log_sum(view, width, column, mask & ~family.gone[t]) - log_unit
+            log_sum(view, column, mask & ~family.gone[t]) - log_unit
         )
         if family.term[t] < 0:
             less[t] = -less[t]
@@ -246,16 +246,16 @@ cdef inline void decide(
 
 
 cdef inline double add_up(
-    const NodeView *view, Py_ssize_t width, Py_ssize_t column, Family *family
+    const NodeView *view, Py_ssize_t column, Family *family
 ) noexcept nogil:
     """The family's sum from its scores; returns the logarithm of its unit."""
     cdef:
-        const double *scores = view.scores + family.included * width + column
+        const double *scores = view.scores + family.included * view.width + column
         int64_t subset = family.undecided
         double score, top = -INFINITY, total = 0.0
     while True:
         if meets_need(family, subset):
-            score = scores[subset * width]
+            score = scores[subset * view.width]
             if score > top:
                 total = 1.0 + total * skb_exp(top - score)
                 top = score
@@ -269,17 +269,17 @@ cdef inline double add_up(
 
 
 cdef inline int64_t draw_enumerated(
-    const NodeView *view, Py_ssize_t width, Py_ssize_t column, const Family *family,
+    const NodeView *view, Py_ssize_t column, const Family *family,
     double log_unit, skb_bitgen *bitgen
 ) noexcept nogil:
     """Draw a set of a family by going through them."""
     cdef:
-        const double *scores = view.scores + family.included * width + column
+        const double *scores = view.scores + family.included * view.width + column
         int64_t subset = family.undecided
         Lot lot = Lot(uniform(bitgen) * family.total, -1.0, subset)
     while True:
         if meets_need(family, subset) and falls_on(
-            &lot, skb_exp(scores[subset * width] - log_unit), subset
+            &lot, skb_exp(scores[subset * view.width] - log_unit), subset
         ):
             break
         if subset == 0:

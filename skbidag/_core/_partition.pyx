@@ -84,7 +84,6 @@ cdef class PartitionChain:
         object bit_generator
         skb_bitgen *bitgen
         Py_ssize_t n
-        Py_ssize_t width
         double swap_below
         double adjacent_below
         double split_below
@@ -123,7 +122,6 @@ cdef class PartitionChain:
         self.bit_generator = bit_generator
         self.bitgen = bitgen_of(bit_generator)
         self.n = n
-        self.width = views.width
         self.swap_below = move_probabilities[SWAP]
         self.adjacent_below = self.swap_below + move_probabilities[ADJACENT_SWAP]
         self.split_below = self.adjacent_below + move_probabilities[SPLIT_JOIN]
@@ -131,7 +129,7 @@ cdef class PartitionChain:
         self.order = np.zeros(n, dtype=np.intp)
         self.start = np.zeros(n + 2, dtype=np.intp)
         self.position = np.zeros(n, dtype=np.intp)
-        self.block = np.full(max(self.width, n), -1.0)
+        self.block = np.full(views.n_places, -1.0)
         self.score = np.zeros(n)
         self.best_block = np.zeros(n)
         self.new_score = np.zeros(n)
@@ -805,7 +803,7 @@ cdef class PartitionChain:
             for i in range(self.n):
                 view = &self.views.nodes[i]
                 parents = self.reversal.dag[i]
-                total += view.scores[parents.subset * self.width + parents.column]
+                total += view.scores[parents.subset * view.width + parents.column]
                 mark_edges(&packed[0, 0], packed.shape[1], view, i, parents)
         return total
 

@@ -66,6 +66,7 @@ cdef class RestrictedSums:
     cdef double sum_near_outsiders(
         self, Py_ssize_t node, const double *place, double near
     ) noexcept nogil
+    cdef bint is_outsider(self, Py_ssize_t node, Py_ssize_t column) noexcept nogil
     cdef double sum_column(self, Py_ssize_t node, Py_ssize_t column) noexcept nogil
     cdef ParentSet draw_one(
         self, Py_ssize_t node, const double *place, double near, double log_total,

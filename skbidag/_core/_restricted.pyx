@@ -171,13 +171,13 @@ cdef class RestrictedSums:
         self.allowed[node] = allowed
         self.needed[node] = needed
         skb_prefetch(view.log_sums + allowed, 1)
-        if self.width > 1:
-            skb_prefetch(view.ratios + allowed * self.width, self.width)
+        if view.width > 1:
+            skb_prefetch(view.ratios + allowed * view.width, view.width)
         if needed:
             skb_prefetch(view.log_sums + (allowed & ~needed), 1)
-            if self.width > 1:
+            if view.width > 1:
                 skb_prefetch(
-                    view.ratios + (allowed & ~needed) * self.width, self.width
+                    view.ratios + (allowed & ~needed) * view.width, view.width
                 )
 
     cdef double look_up_one(
@@ -227,7 +227,7 @@ cdef class RestrictedSums:
         That is the base column and the outsiders further right. Returns the
         logarithm of the unit of both, beside the row's log sum.
         """
-        cdef Py_ssize_t width = self.width
+        cdef Py_ssize_t width = view.width
         cdef const double *row = view.ratios + mask * width
         cdef double unit
         if width == 1:
@@ -235,11 +235,15 @@ cdef class RestrictedSums:
             far_sum[0] = 1.0
             return 0.0
         if not in_logs(view, row):
-            near_sum[0] = skb_sums_at(row, place, near, far_sum, width)
+            near_sum[0] = skb_sums_at(
+                row, place, view.scattered, near, far_sum, width
+            )
             far_sum[0] += 1.0
             return 0.0
-        unit = max(0.0, skb_max_from(row, place, near, width))
-        near_sum[0] = skb_exp_sums_at(row, place, near, unit, far_sum, width)
+        unit = max(0.0, skb_max_from(row, place, view.scattered, near, width))
+        near_sum[0] = skb_exp_sums_at(
+            row, place, view.scattered, near, unit, far_sum, width
+        )
         far_sum[0] += skb_exp(-unit)
         return unit
 
@@ -267,7 +271,7 @@ cdef class RestrictedSums:
         return skb_log_add_exp(
             total,
             row.log_sum + log_sum_with_base(
-                view, row.ratios, place, near + 0.25, self.width
+                view, row.ratios, place, near + 0.25
             ),
         )
 
@@ -295,7 +299,7 @@ cdef class RestrictedSums:
         their logarithms where one is too large.
         """
         cdef:
-            Py_ssize_t width = self.width, j
+            Py_ssize_t width = view.width, j
             double *top = self.top
             double *ratios = row.ratios
             int64_t subset
@@ -342,23 +346,30 @@ cdef class RestrictedSums:
     ) noexcept nogil:
         """Log sum over the sets with an outsider at `near`, from the scores."""
         cdef:
+            const NodeView *view = &self.views.nodes[node]
             Py_ssize_t j
             double total = -INFINITY
-        if self.width > 1:
-            for j in range(self.n):
-                if place[j] == near and self.views.bits[node * self.n + j] < 0:
+        if view.width > 1:
+            for j in range(view.width):
+                if place[view.columns[j]] == near and self.is_outsider(node, j):
                     total = skb_log_add_exp(total, self.sum_column(node, j))
         return total
+
+    cdef bint is_outsider(self, Py_ssize_t node, Py_ssize_t column) noexcept nogil:
+        """Whether a column may hold something; those of candidates do not."""
+        cdef Py_ssize_t variable = self.views.nodes[node].columns[column]
+        return variable < self.n and self.views.bits[node * self.n + variable] < 0
 
     cdef double sum_column(self, Py_ssize_t node, Py_ssize_t column) noexcept nogil:
         """Log sum over the permitted subsets in one column, from the scores."""
         cdef:
-            const double *scores = self.views.nodes[node].scores + column
+            const NodeView *view = &self.views.nodes[node]
+            const double *scores = view.scores + column
             int64_t mask = self.allowed[node], subset = mask
             double score, top = -INFINITY, total = 0.0
         self.counts[COLUMNS] += 1
         while True:
-            score = scores[subset * self.width]
+            score = scores[subset * view.width]
             if score > top:
                 total = 1.0 + total * skb_exp(top - score)
                 top = score
@@ -387,10 +398,10 @@ cdef class RestrictedSums:
         if not self.falls_on_near(&lot, node, place, near, log_total):
             self.falls_on_needed(&lot, node, place, near, log_total)
         column = <Py_ssize_t> lot.chosen
-        if column != view.base_column and place[column] == near:
+        if column != view.base_column and place[view.columns[column]] == near:
             needed = 0  # the outsider meets the need
         return ParentSet(
-            draw_subset(view, self.width, column, allowed, needed, bitgen), column
+            draw_subset(view, column, allowed, needed, bitgen), column
         )
 
     cdef bint falls_on_near(
@@ -402,19 +413,19 @@ cdef class RestrictedSums:
             const NodeView *view = &self.views.nodes[node]
             int64_t allowed = self.allowed[node]
             double log_scale = view.log_sums[allowed] - log_total
-            const double *row = view.ratios + allowed * self.width
+            const double *row = view.ratios + allowed * view.width
             Py_ssize_t j
-        if self.width == 1:
+        if view.width == 1:
             return False
         if log_scale > -LEAST_LOG_RATIO:
-            for j in range(self.n):
-                if place[j] == near and self.views.bits[node * self.n + j] < 0:
+            for j in range(view.width):
+                if place[view.columns[j]] == near and self.is_outsider(node, j):
                     if falls_on(lot, skb_exp(self.sum_column(node, j) - log_total), j):
                         return True
             return False
         return falls_on_column(
             lot, view, row, place, near, near,
-            log_scale if in_logs(view, row) else skb_exp(log_scale), self.width,
+            log_scale if in_logs(view, row) else skb_exp(log_scale),
         )
 
     cdef bint falls_on_needed(
@@ -428,7 +439,7 @@ cdef class RestrictedSums:
         cdef:
             const NodeView *view = &self.views.nodes[node]
             int64_t allowed = self.allowed[node], needed = self.needed[node]
-            Py_ssize_t width = self.width, j
+            Py_ssize_t width = view.width, j
             double log_scale = view.log_sums[allowed] - log_total
             const double *row = view.ratios + allowed * width
             const double *without = row
@@ -446,7 +457,7 @@ cdef class RestrictedSums:
             if falls_on(lot, scale * (1.0 - share), view.base_column):
                 return True
             for j in range(width if width > 1 else 0):
-                if place[j] > near and falls_on(
+                if place[view.columns[j]] > near and falls_on(
                     lot, scale * max(0.0, row[j] - share * without[j]), j
                 ):
                     return True
@@ -459,7 +470,7 @@ cdef class RestrictedSums:
             return True
         return width > 1 and falls_on_column(
             lot, view, exact.ratios, place, near + 0.25, INFINITY,
-            log_scale if in_logs(view, exact.ratios) else skb_exp(log_scale), width,
+            log_scale if in_logs(view, exact.ratios) else skb_exp(log_scale),
         )
 
     # ------------------------------------------------------------- without a need
@@ -475,7 +486,7 @@ cdef class RestrictedSums:
         if view.log_sums[allowed] == -INFINITY:
             return -INFINITY
         return view.log_sums[allowed] + log_sum_with_base(
-            view, view.ratios + allowed * self.width, place, 1.0, self.width
+            view, view.ratios + allowed * view.width, place, 1.0
         )
 
     cdef ParentSet draw_free(
@@ -486,29 +497,32 @@ cdef class RestrictedSums:
         cdef:
             const NodeView *view = &self.views.nodes[node]
             int64_t allowed = self.allowed[node]
-            const double *row = view.ratios + allowed * self.width
+            const double *row = view.ratios + allowed * view.width
             double log_scale = view.log_sums[allowed] - log_total
             Lot lot = Lot(uniform(bitgen), -1.0, view.base_column)
-        if not falls_on(&lot, skb_exp(log_scale), view.base_column) and self.width > 1:
+        if not falls_on(&lot, skb_exp(log_scale), view.base_column) and view.width > 1:
             falls_on_column(
                 &lot, view, row, place, 1.0, INFINITY,
-                log_scale if in_logs(view, row) else skb_exp(log_scale), self.width,
+                log_scale if in_logs(view, row) else skb_exp(log_scale),
             )
         return ParentSet(
             draw_subset(
-                view, self.width, <Py_ssize_t> lot.chosen, allowed, 0, bitgen
+                view, <Py_ssize_t> lot.chosen, allowed, 0, bitgen
             ),
             <Py_ssize_t> lot.chosen,
         )
 
 
 cdef inline double log_sum_with_base(
-    const NodeView *view, const double *row, const double *place, double limit,
-    Py_ssize_t width
+    const NodeView *view, const double *row, const double *place, double limit
 ) noexcept nogil:
     """Log of a row's sum over the base column and the outsiders from `limit` on."""
-    if width == 1:
+    if view.width == 1:
         return 0.0
     if in_logs(view, row):
-        return skb_log_add_exp(0.0, skb_log_sum_exp_from(row, place, limit, width))
-    return skb_log(1.0 + skb_sum_from(row, place, limit, width))
+        return skb_log_add_exp(0.0, skb_log_sum_exp_from(
+            row, place, view.scattered, limit, view.width
+        ))
+    return skb_log(
+        1.0 + skb_sum_from(row, place, view.scattered, limit, view.width)
+    )

@@ -46,7 +46,7 @@ cdef class EdgeReversal:
 
     def __cinit__(self, TableViews views, RestrictedSums sums):
         cdef Py_ssize_t n = views.n_nodes, j
-        cdef Py_ssize_t padded = max(n, views.width)
+        cdef Py_ssize_t padded = views.n_places
         self.views = views
         self.sums = sums
         self.n = n
@@ -122,7 +122,7 @@ cdef class EdgeReversal:
                 return view.candidates[lowest_bit(rest)]
             rest &= rest - 1
             index -= 1
-        return self.dag[node].column
+        return view.columns[self.dag[node].column]
 
     cdef bint has_parent(
         self, Py_ssize_t node, const signed char *among
@@ -135,7 +135,7 @@ cdef class EdgeReversal:
                 return True
             rest &= rest - 1
         return self.dag[node].column != view.base_column and (
-            among[self.dag[node].column]
+            among[view.columns[self.dag[node].column]]
         )
 
     cdef void find_descendants(
@@ -174,7 +174,9 @@ cdef class EdgeReversal:
                     )
                     rest &= rest - 1
                 if self.dag[node].column != view.base_column:
-                    depth = max(depth, self.depth[self.dag[node].column] + 1)
+                    depth = max(
+                        depth, self.depth[view.columns[self.dag[node].column]] + 1
+                    )
                 if depth != self.depth[node]:
                     self.depth[node] = depth
                     deepest = max(deepest, depth)

@@ -1,10 +1,17 @@
 """Views of the score tables that chain kernels walk on."""
 
+from libc.stdint cimport int16_t
+
 
 cdef struct NodeView:
     Py_ssize_t n_candidates
     const Py_ssize_t *candidates
+    Py_ssize_t width
     Py_ssize_t base_column
+    # the variable of each column, the number of variables where it has none
+    const Py_ssize_t *columns
+    # the same for loops over places, NULL if column j is variable j
+    const Py_ssize_t *scattered
     const double *scores
     const double *ratios
     const double *log_sums
@@ -14,12 +21,26 @@ cdef struct NodeView:
 cdef class TableViews:
     cdef:
         Py_ssize_t n_nodes
-        Py_ssize_t width
+        Py_ssize_t width  # of the widest table
+        # places that kernels need: of all variables, and -1 for nobody's
+        Py_ssize_t n_places
         NodeView *nodes
         # bits[i * n_nodes + j]: which bit of node i's mask stands for parent j,
         # -1 if j is not a candidate of i
         signed char *bits
+        # the same for columns, one that holds nothing if j is no outsider of i; NULL
+        # where column j is variable j in all tables
+        int16_t *column_numbers
         list arrays
 
-    cdef const double *_matrix(self, object array) except? NULL
+    cdef object _number_columns(self, Py_ssize_t node)
+    cdef const double *_matrix(self, object array, Py_ssize_t width) except? NULL
     cdef const double *_vector(self, object array) except? NULL
+
+    cdef inline Py_ssize_t column_of(
+        self, Py_ssize_t node, Py_ssize_t variable
+    ) noexcept nogil:
+        """The column of a node's table that stands for a variable."""
+        if self.nodes[node].scattered == NULL:
+            return variable
+        return self.column_numbers[node * self.n_nodes + variable]

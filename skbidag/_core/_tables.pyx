@@ -6,6 +6,7 @@ A kernel that looks up a million rows a second cannot go through Python objects 
 find them. The views hold the addresses, and keep the arrays alive.
 """
 
+from libc.stdint cimport int16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
@@ -16,45 +17,68 @@ cdef class TableViews:
     Parameters
     ----------
     tables : sequence of NodeTable
-        One per node, in order, with the same number of columns.
+        One per node, in order.
     """
 
     def __cinit__(self, tables):
-        cdef Py_ssize_t i, k
-        cdef const Py_ssize_t[::1] candidates
-        self.n_nodes = len(tables)
-        self.width = tables[0].width
+        cdef Py_ssize_t n = len(tables), i, k
+        cdef const Py_ssize_t[::1] candidates, columns
+        self.n_nodes = n
+        self.width = max(table.width for table in tables)
+        self.n_places = max(n + 1, self.width)
         self.arrays = []
-        self.nodes = <NodeView *> calloc(self.n_nodes, sizeof(NodeView))
-        self.bits = <signed char *> malloc(self.n_nodes * self.n_nodes)
+        self.nodes = <NodeView *> calloc(n, sizeof(NodeView))
+        self.bits = <signed char *> malloc(n * n)
         if self.nodes == NULL or self.bits == NULL:
             raise MemoryError
-        memset(self.bits, -1, self.n_nodes * self.n_nodes)
+        memset(self.bits, -1, n * n)
         for i, table in enumerate(tables):
-            candidates = table.candidates
-            self.arrays.append(candidates)
+            candidates, columns = table.candidates, table.columns
+            self.arrays += [candidates, columns]
             self.nodes[i].n_candidates = candidates.shape[0]
             self.nodes[i].candidates = (
                 &candidates[0] if candidates.shape[0] else NULL
             )
+            self.nodes[i].width = columns.shape[0]
+            self.nodes[i].columns = &columns[0]
             self.nodes[i].base_column = table.base_column
-            self.nodes[i].scores = self._matrix(table.scores)
-            self.nodes[i].ratios = self._matrix(table.ratios)
-            self.nodes[i].maxima = self._matrix(table.maxima)
+            self.nodes[i].scores = self._matrix(table.scores, columns.shape[0])
+            self.nodes[i].ratios = self._matrix(table.ratios, columns.shape[0])
+            self.nodes[i].maxima = self._matrix(table.maxima, columns.shape[0])
             self.nodes[i].log_sums = self._vector(table.log_sums)
             for k in range(candidates.shape[0]):
-                self.bits[i * self.n_nodes + candidates[k]] = <signed char> k
+                self.bits[i * n + candidates[k]] = <signed char> k
+            if table.scattered:
+                self._number_columns(i)
 
     def __dealloc__(self):
         free(self.nodes)
         free(self.bits)
+        free(self.column_numbers)
 
-    cdef const double *_matrix(self, object array) except? NULL:
+    cdef object _number_columns(self, Py_ssize_t node):
+        """Note which column of a node's table stands for which variable."""
+        cdef Py_ssize_t n = self.n_nodes, k
+        cdef NodeView *view = &self.nodes[node]
+        cdef int16_t *numbers
+        if self.column_numbers == NULL:
+            self.column_numbers = <int16_t *> malloc(n * n * sizeof(int16_t))
+            if self.column_numbers == NULL:
+                raise MemoryError
+        view.scattered = view.columns
+        numbers = self.column_numbers + node * n
+        for k in range(n):
+            numbers[k] = <int16_t> (view.width - 1)  # which is nobody's
+        for k in range(view.width):
+            if view.columns[k] < n:
+                numbers[view.columns[k]] = <int16_t> k
+
+    cdef const double *_matrix(self, object array, Py_ssize_t width) except? NULL:
         cdef const double[:, ::1] view
         if array is None:
             return NULL
-        if array.shape[1] != self.width:
-            raise ValueError("tables differ in their number of columns")
+        if array.shape[1] != width:
+            raise ValueError("a table has another number of columns than it says")
         view = array
         self.arrays.append(view)
         return &view[0, 0]

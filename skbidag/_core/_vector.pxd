@@ -324,28 +324,42 @@ cdef extern from *:
         for (Py_ssize_t j = 0; j < size; j += 8) __builtin_prefetch(row + j);
     }
 
-    /* Sum of row[j] over the columns with place[j] >= limit. The first
+    /* The places of four columns: of their variables, or, where `columns` is NULL
+       and column j is variable j, as they stand. */
+    SKB_INLINE void skb_places_to(const double *place, const Py_ssize_t *columns,
+            Py_ssize_t j, skb_vec *out)
+    {
+        if (columns)
+            *out = (skb_vec){place[columns[j]], place[columns[j + 1]],
+                             place[columns[j + 2]], place[columns[j + 3]]};
+        else
+            *out = SKB_LOAD(place + j);
+    }
+
+    /* Sum of row[j] over the columns whose place is at least `limit`. The first
        comparison in a node's life: which outsiders the order permits. */
     SKB_CLONES double skb_sum_from(const double *row, const double *place,
-            double limit, Py_ssize_t size)
+            const Py_ssize_t *columns, double limit, Py_ssize_t size)
     {
-        skb_vec total = SKB_ALL(0.0), lim = SKB_ALL(limit);
+        skb_vec total = SKB_ALL(0.0), lim = SKB_ALL(limit), p;
         for (Py_ssize_t j = 0; j < size; j += 4) {
-            skb_int keep = (skb_int)(SKB_LOAD(place + j) >= lim);
+            skb_places_to(place, columns, j, &p);
+            skb_int keep = (skb_int)(p >= lim);
             total += (skb_vec)(keep & (skb_int)SKB_LOAD(row + j));
         }
         return SKB_ADD4(total);
     }
 
-    /* Sum of row[j] over the columns with place[j] == at; those with a larger
+    /* Sum of row[j] over the columns whose place is `at`; those with a larger
        place add up to *beyond. */
     SKB_CLONES double skb_sums_at(const double *row, const double *place,
-            double at, double *beyond, Py_ssize_t size)
+            const Py_ssize_t *columns, double at, double *beyond, Py_ssize_t size)
     {
         skb_vec total = SKB_ALL(0.0), further = total, where = SKB_ALL(at);
         for (Py_ssize_t j = 0; j < size; j += 4) {
             skb_int x = (skb_int)SKB_LOAD(row + j);
-            skb_vec p = SKB_LOAD(place + j);
+            skb_vec p;
+            skb_places_to(place, columns, j, &p);
             total += (skb_vec)((skb_int)(p == where) & x);
             further += (skb_vec)((skb_int)(p > where) & x);
         }
@@ -355,11 +369,13 @@ cdef extern from *:
 
     /* The same with e^(row[j] - shift) in place of row[j]. */
     SKB_CLONES double skb_exp_sums_at(const double *row, const double *place,
-            double at, double shift, double *beyond, Py_ssize_t size)
+            const Py_ssize_t *columns, double at, double shift, double *beyond,
+            Py_ssize_t size)
     {
         skb_vec total = SKB_ALL(0.0), further = total, where = SKB_ALL(at);
         for (Py_ssize_t j = 0; j < size; j += 4) {
-            skb_vec p = SKB_LOAD(place + j), x = SKB_LOAD(row + j) - shift, y;
+            skb_vec p, x = SKB_LOAD(row + j) - shift, y;
+            skb_places_to(place, columns, j, &p);
             skb_exp_to(&x, &y);  /* what is left out may overflow */
             total += (skb_vec)((skb_int)(p == where) & (skb_int)y);
             further += (skb_vec)((skb_int)(p > where) & (skb_int)y);
@@ -380,13 +396,13 @@ cdef extern from *:
     }
 
     SKB_CLONES double skb_max_from(const double *row, const double *place,
-            double limit, Py_ssize_t size)
+            const Py_ssize_t *columns, double limit, Py_ssize_t size)
     {
-        skb_vec best = SKB_ALL(-INFINITY), lim = SKB_ALL(limit);
+        skb_vec best = SKB_ALL(-INFINITY), lim = SKB_ALL(limit), p;
         for (Py_ssize_t j = 0; j < size; j += 4) {
             skb_vec x = SKB_LOAD(row + j);
-            skb_int keep = (skb_int)(SKB_LOAD(place + j) >= lim)
-                           & (skb_int)(x > best);
+            skb_places_to(place, columns, j, &p);
+            skb_int keep = (skb_int)(p >= lim) & (skb_int)(x > best);
             best = SKB_SELECT(keep, x, best);
         }
         double top = best[0];
@@ -394,15 +410,15 @@ cdef extern from *:
         return top;
     }
 
-    /* ln of the sum of e^row[j] over the columns with place[j] >= limit */
+    /* ln of the sum of e^row[j] over the columns whose place is at least `limit` */
     SKB_CLONES double skb_log_sum_exp_from(const double *row, const double *place,
-            double limit, Py_ssize_t size)
+            const Py_ssize_t *columns, double limit, Py_ssize_t size)
     {
-        skb_vec best = SKB_ALL(-INFINITY), lim = SKB_ALL(limit);
+        skb_vec best = SKB_ALL(-INFINITY), lim = SKB_ALL(limit), p;
         for (Py_ssize_t j = 0; j < size; j += 4) {
             skb_vec x = SKB_LOAD(row + j);
-            skb_int keep = (skb_int)(SKB_LOAD(place + j) >= lim)
-                           & (skb_int)(x > best);
+            skb_places_to(place, columns, j, &p);
+            skb_int keep = (skb_int)(p >= lim) & (skb_int)(x > best);
             best = SKB_SELECT(keep, x, best);
         }
         double top = best[0];
@@ -410,7 +426,8 @@ cdef extern from *:
         if (top == -INFINITY) return top;
         skb_vec total = SKB_ALL(0.0);
         for (Py_ssize_t j = 0; j < size; j += 4) {
-            skb_int keep = (skb_int)(SKB_LOAD(place + j) >= lim);
+            skb_places_to(place, columns, j, &p);
+            skb_int keep = (skb_int)(p >= lim);
             skb_vec gap = SKB_LOAD(row + j) - top, y;
             skb_exp_to(&gap, &y);
             total += (skb_vec)(keep & (skb_int)y);
@@ -450,20 +467,20 @@ cdef extern from *:
         double *out, const double *row, double base, Py_ssize_t size) noexcept nogil
     void skb_prefetch(const double *row, Py_ssize_t size) noexcept nogil
     double skb_sum_from(
-        const double *row, const double *place, double limit,
-        Py_ssize_t size) noexcept nogil
+        const double *row, const double *place, const Py_ssize_t *columns,
+        double limit, Py_ssize_t size) noexcept nogil
     double skb_sums_at(
-        const double *row, const double *place, double at, double *beyond,
-        Py_ssize_t size) noexcept nogil
+        const double *row, const double *place, const Py_ssize_t *columns,
+        double at, double *beyond, Py_ssize_t size) noexcept nogil
     double skb_exp_sums_at(
-        const double *row, const double *place, double at, double shift,
-        double *beyond, Py_ssize_t size) noexcept nogil
+        const double *row, const double *place, const Py_ssize_t *columns,
+        double at, double shift, double *beyond, Py_ssize_t size) noexcept nogil
     void skb_add_exp(
         double *total, const double *row, const double *top,
         Py_ssize_t size) noexcept nogil
     double skb_max_from(
-        const double *row, const double *place, double limit,
-        Py_ssize_t size) noexcept nogil
+        const double *row, const double *place, const Py_ssize_t *columns,
+        double limit, Py_ssize_t size) noexcept nogil
     double skb_log_sum_exp_from(
-        const double *row, const double *place, double limit,
-        Py_ssize_t size) noexcept nogil
+        const double *row, const double *place, const Py_ssize_t *columns,
+        double limit, Py_ssize_t size) noexcept nogil

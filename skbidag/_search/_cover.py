@@ -17,13 +17,7 @@ from skbidag._core._order import OrderChain
 from skbidag._outside import Additions, Draws, bulk_outside, edges_outside
 from skbidag._search._orders import order_moves, random_order
 from skbidag._search_space import make_space
-from skbidag._tables import (
-    MEMORY_SHARE,
-    build_tables,
-    free_memory,
-    table_bytes,
-    table_width,
-)
+from skbidag._tables import MEMORY_SHARE, build_tables, free_memory, table_widths
 
 # A node with more than this outside gets more candidates,
 LARGEST_MASS = 0.02
@@ -185,12 +179,13 @@ def let_in_probable(space, probabilities, score, settings):
     """
     permitted = space.permitted.copy()
     sizes = permitted.sum(axis=0)
-    row_bytes = table_bytes(space)[0] / 2.0 ** sizes[0]
+    width = table_widths(space).max()
+    row_bytes = 8.0 * (2 * width + 1)
     n_rows = (2.0**sizes).sum()
     most_rows = (settings.memory_limit or MEMORY_SHARE * free_memory()) / row_bytes
     limit = settings.max_parents
     if settings.thrifty:
-        row_seconds = table_width(space.n_features, extended=True) * score.entry_seconds
+        row_seconds = width * score.entry_seconds
         cheap = min(COVER_SECONDS / row_seconds, COVER_BYTES / row_bytes)
         most_rows = min(most_rows, max(cheap, 1.5 * n_rows))
         limit = settings.soft_limit

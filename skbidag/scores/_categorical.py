@@ -145,12 +145,14 @@ class CategoricalScore(BaseScore):
             scores[other] = self.addition_scores(node, [*parents, other])
         return scores
 
-    def fill_table(self, node, candidates, outsiders, base_column, out):
-        outsiders = self._walks.outsiders(outsiders)
+    def fill_table(self, node, candidates, outsiders, base_column, out, columns=None):
+        outsiders = self._walks.outsiders(outsiders, columns)
         self._fill_table(node, candidates, outsiders, base_column, out)
 
-    def fill_table_for_maxima(self, node, candidates, outsiders, base_column, out):
-        outsiders = self._walks.outsiders(outsiders)
+    def fill_table_for_maxima(
+        self, node, candidates, outsiders, base_column, out, columns=None
+    ):
+        outsiders = self._walks.outsiders(outsiders, columns)
         self._fill_table(node, candidates, outsiders, base_column, out, best_only=True)
 
     def _fill_table(self, node, candidates, outsiders, base_column, out, **options):

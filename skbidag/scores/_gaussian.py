@@ -98,43 +98,48 @@ class GaussianScore(BaseScore):
             - terms.det_weight * log_det
         )
 
-    def fill_table(self, node, candidates, outsiders, base_column, out):
-        # With outsiders the kernel's columns are all variables, padded to whole
-        # vectors; without, only the node and its candidates, which is all that the
-        # walk needs.
+    def fill_table(self, node, candidates, outsiders, base_column, out, columns=None):
+        # The kernel's columns are those of the table, then the candidates, which a
+        # table with a column for every variable has already. Without outsiders they
+        # are the node and its candidates, which is all that the walk needs.
         terms, log_odds = self.node_terms(node), self.log_prior_odds_[:, node]
         candidates = np.asarray(candidates, dtype=np.intp)
         outsiders = np.asarray(outsiders, dtype=np.intp)
-        if len(outsiders):
-            variables = np.arange(len(terms.matrix))
-            columns, child_column = candidates, node
+        n, n_candidates = len(terms.matrix), len(candidates)
+        # variable n is nobody: padding to whole vectors
+        if len(outsiders) == 0:
+            table_width, where = 1, np.append(node, candidates)
+        elif columns is None:
+            table_width, where = -(-n // 4) * 4, np.arange(n)
         else:
-            variables = np.append(candidates, node)
-            columns, child_column = np.arange(len(candidates)), len(candidates)
-        width = -(-len(variables) // 4) * 4
+            table_width = out.shape[1]
+            where = np.full(table_width + n_candidates, n)
+            where[base_column], where[columns] = node, outsiders
+            where[table_width:] = candidates
+        where = np.pad(where, (0, -len(where) % 4), constant_values=n)
+        place = np.full(n + 1, -1)
+        place[where] = np.arange(len(where))
 
-        rows = np.zeros((len(candidates) + 1, width))
-        rows[:, : len(variables)] = terms.matrix[
-            np.ix_(np.append(node, candidates), variables)
-        ]
-        diagonal, floors = np.ones(width), np.ones(width)
-        diagonal[: len(variables)] = np.diag(terms.matrix)[variables]
-        floors[: len(variables)] = terms.floor[variables]
-        bias = np.full(width, -np.inf)
-        bias[outsiders] = log_odds[outsiders]
+        present = where < n
+        variables = where[present]
+        rows = np.zeros((n_candidates + 1, len(where)))
+        rows[:, present] = terms.matrix[np.ix_(np.append(node, candidates), variables)]
+        diagonal, floors = np.ones(len(where)), np.ones(len(where))
+        diagonal[present] = np.diag(terms.matrix)[variables]
+        floors[present] = terms.floor[variables]
+        bias = np.full(len(where), -np.inf)
+        bias[place[outsiders]] = log_odds[outsiders]
 
         # The kernel writes whole rows: into the table itself if it is laid out alike.
-        table, base = out, base_column
-        if len(outsiders) and (out.shape[1] != width or base_column != node):
-            table, base = np.empty((len(out), width)), node
-        elif not len(outsiders) and out.shape[1] > 1:
-            table, base = np.empty((len(out), 1)), 0
+        table, base = out, int(place[node])
+        if out.shape[1] != table_width or base_column != base:
+            table = np.empty((len(out), table_width))
         _gaussian.fill_table(
             rows,
             diagonal,
             floors,
-            child_column,
-            columns,
+            base,
+            np.ascontiguousarray(place[candidates]),
             bias,
             np.ascontiguousarray(log_odds[candidates]),
             terms.offset,

@@ -31,9 +31,9 @@ class Walks:
     def __reduce__(self):
         return Walks, self._data
 
-    def outsiders(self, variables):
-        """Lay out variables of which single ones join parent sets."""
-        return Outsiders(*self._data, variables)
+    def outsiders(self, variables, columns=None):
+        """Lay out variables of which single ones join parent sets, in these columns."""
+        return Outsiders(*self._data, variables, columns)
 
     @cached_property
     def all_variables(self):

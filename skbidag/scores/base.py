@@ -200,7 +200,7 @@ class BaseScore(ABC, BaseEstimator):
             for node in range(n)
         )
 
-    def fill_table(self, node, candidates, outsiders, base_column, out):
+    def fill_table(self, node, candidates, outsiders, base_column, out, columns=None):
         """Write the score of every subset of `candidates` into a table.
 
         Parameters
@@ -216,17 +216,23 @@ class BaseScore(ABC, BaseEstimator):
             The column for the subsets as they are.
         out : ndarray of shape (2**K, n_columns)
             ``out[mask, base_column]`` gets the score of the subset `mask`, and
-            ``out[mask, j]`` that of the subset plus the outsider j. Other entries
-            are left alone.
+            ``out[mask, columns[k]]`` that of the subset plus ``outsiders[k]``. Other
+            entries are left alone.
+        columns : ndarray of int, default=None
+            The column of each outsider; None if that of j is j. Given where few of
+            many variables are outsiders.
         """
+        columns = outsiders if columns is None else columns
         for mask in range(len(out)):
             subset = [int(c) for k, c in enumerate(candidates) if mask >> k & 1]
             out[mask, base_column] = self._finite_score(node, subset)
-            for outsider in outsiders:
+            for outsider, column in zip(outsiders, columns, strict=True):
                 parents = [*subset, int(outsider)]
-                out[mask, outsider] = self._finite_score(node, parents)
+                out[mask, column] = self._finite_score(node, parents)
 
-    def fill_table_for_maxima(self, node, candidates, outsiders, base_column, out):
+    def fill_table_for_maxima(
+        self, node, candidates, outsiders, base_column, out, columns=None
+    ):
         """Like `fill_table`, for a table of which only maxima over subsets are wanted.
 
         Parameters
@@ -237,8 +243,11 @@ class BaseScore(ABC, BaseEstimator):
             Filled with -inf. Entries for which a subset of their candidates, in the
             base column, scores higher may stay so: a score that can tell without
             computing them saves most of a large table.
+        columns : ndarray of int, default=None
+            As in :meth:`fill_table`.
         """
-        self.fill_table(node, candidates, outsiders, base_column, out)
+        where = {} if columns is None else {"columns": columns}
+        self.fill_table(node, candidates, outsiders, base_column, out, **where)
 
     def _finite_score(self, node, parents):
         """Give the local score; sums over a table cannot hold an infinite one."""
