@@ -71,9 +71,9 @@ class FairBGe(BGe):
             len(parents) + 1
         )
 
-    def pair_scores(self, node, parents):
+    def pair_scores(self, node, parents, others=None):
         """Scores of `node` with two more parents, for each pair of variables."""
-        log_scores = super().pair_scores(node, parents)
+        log_scores = super().pair_scores(node, parents, others)
         if log_scores is None:
             return None
         return log_scores + self._log_prior(len(parents) + 2)

@@ -139,16 +139,16 @@ def edges_outside(additions, space, forbidden, draws, n_jobs=None):
         places = draws.places
         may_join = (places > places[:, [node]]) & ~forbidden[:, node]
         others = may_join.any(axis=0) & ~space.permitted[:, node]
-        n_extra = int(space.extra[:, node].any())
+        extra = space.extra[:, node]
         edges = np.zeros(space.n_features)
-        if others.sum() <= n_extra:
+        if others.sum() <= 1 and not (others & ~extra).any():
             return edges
         log_sums = draws.log_sums[:, node]
         least = np.quantile(log_sums, 0.1) + LEAST_LOG_SHARE
         starts = starting_sets(
             draws.dags[:, :, node], space.required[:, node], space.candidates(node)
         )
-        sets, log_scores = sets_outside(additions, node, starts, others, n_extra, least)
+        sets, log_scores = sets_outside(additions, node, starts, others, extra, least)
         shares = shares_outside(sets, log_scores, may_join, log_sums)
         edges[others] = shares @ sets[:, others]
         return edges
@@ -176,8 +176,8 @@ def starting_sets(parents, required, candidates=()):
     return list(starts)
 
 
-def sets_outside(additions, node, starts, others, n_extra, least):
-    """Parent sets with more than `n_extra` outsiders and a score above `least`.
+def sets_outside(additions, node, starts, others, extra, least):
+    """Parent sets that the space leaves out, with a score above `least`.
 
     Sets are numbers here, whose bits stand for variables.
 
@@ -190,9 +190,9 @@ def sets_outside(additions, node, starts, others, n_extra, least):
     starts : list of int
         Parent sets to start from.
     others : ndarray of bool, shape (n_features,)
-        The outsiders.
-    n_extra : int
-        How many of them the space permits at once.
+        Variables that are not candidates.
+    extra : ndarray of bool, shape (n_features,)
+        Those of which the space permits one, no more.
     least : float
         See above.
 
@@ -206,6 +206,9 @@ def sets_outside(additions, node, starts, others, n_extra, least):
     outsiders = np.flatnonzero(others)
     bits = [1 << int(outsider) for outsider in outsiders]
     outside = sum(bits)
+    beyond = sum(
+        bit for bit, inside in zip(bits, extra[others], strict=True) if not inside
+    )
     found, frontier = {}, starts
     for _ in range(DEPTH):
         larger = {}
@@ -218,7 +221,8 @@ def sets_outside(additions, node, starts, others, n_extra, least):
         found.update(
             (members, value)
             for members, value in larger.items()
-            if value > least and (members & outside).bit_count() > n_extra
+            if value > least
+            and (members & beyond or (members & outside).bit_count() > 1)
         )
         frontier = heapq.nlargest(BEAM, larger, key=larger.get)
     return sets_of(found, len(others)), np.array([*found.values()])
@@ -274,13 +278,13 @@ def bulk_outside(score, space, forbidden, draws, generator, n_jobs=None):
 
     def of_node(node):
         outside = ~space.permitted[:, node]
-        n_extra = int(space.extra[:, node].any())
+        beyond = outside & ~space.extra[:, node]
         total = 0.0
         for t, rank, size in zip(chosen[node], ranks[node], sizes[node], strict=True):
             places = draws.places[t]
             before = np.flatnonzero((places > places[node]) & ~forbidden[:, node])
             m, k = len(before), int(size * len(before))
-            if outside[before].sum() <= n_extra:
+            if outside[before].sum() <= 1 and not beyond[before].any():
                 continue
             before = before[np.argsort(rank[before])]
             rest = before[k:]
@@ -288,7 +292,8 @@ def bulk_outside(score, space, forbidden, draws, generator, n_jobs=None):
             log_number = gammaln(m + 1) - gammaln(k + 2) - gammaln(m - k) + np.log(m)
             log_weights = log_scores - draws.log_sums[t, node] + log_number
             n_outside = outside[before[:k]].sum() + outside[rest]
-            log_weights[n_outside <= n_extra] = -np.inf
+            n_beyond = beyond[before[:k]].sum() + beyond[rest]
+            log_weights[(n_outside <= 1) & (n_beyond == 0)] = -np.inf
             # the largest term is one, be it the sum or a set
             largest = max(0.0, log_weights.max())
             weights = np.exp(log_weights - largest) / len(rest)

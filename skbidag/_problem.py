@@ -1,10 +1,12 @@
 """What is to be learned, in one piece: every stage of a fit is a function of it."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from skbidag._constraints import Constraints
+from skbidag._outsiders import strongest_outsiders
 from skbidag._workspace import Workspace
 from skbidag.scores import BaseScore
 
@@ -42,3 +44,8 @@ class Problem:
     def n_features(self):
         """Number of variables."""
         return self.data.shape[1]
+
+    @cached_property
+    def outsiders(self):
+        """Who may be an additional parent of whom, see `strongest_outsiders`."""
+        return strongest_outsiders(self.score, self.constraints.forbidden)

@@ -82,10 +82,15 @@ class SearchSpace:
         return int(bits @ (1 << np.arange(len(bits), dtype=np.int64)))
 
 
-def make_space(permitted, constraints, *, extended):
-    """Bring a graph of permitted edges in line with the constraints."""
+def make_space(permitted, constraints, *, extended, outsiders=None):
+    """Bring a graph of permitted edges in line with the constraints.
+
+    Outsiders, where the space is `extended`, are all others, or those given.
+    """
     permitted = (permitted & ~constraints.forbidden) | constraints.required
     extra = ~permitted & ~constraints.forbidden & extended
+    if outsiders is not None:
+        extra &= outsiders
     return SearchSpace(
         permitted, extra, constraints.required, bool(extended and extra.any())
     )
@@ -148,7 +153,12 @@ def start_space(
     space = make_space(permitted, problem.constraints, extended=False)
     limit = parent_limit(max_parents, problem)
     permitted = trim(space, problem.score, limit, problem.names)
-    return make_space(permitted, problem.constraints, extended=extended)
+    return make_space(
+        permitted,
+        problem.constraints,
+        extended=extended,
+        outsiders=problem.outsiders if extended else None,
+    )
 
 
 def permitted_edges(search_space, problem, *, pc, seed=None):

@@ -126,15 +126,20 @@ def test_parents_that_pay_together_are_found():
     X = together()
     problem = problem_of(BDe(), X)
     others = np.arange(7) != 2
-    sets, log_scores = sets_outside(
-        Additions(problem.score, 7), 2, [0], others, 1, problem.score.local_score(2, [])
-    )
+    additions, least = Additions(problem.score, 7), problem.score.local_score(2, [])
+    sets, log_scores = sets_outside(additions, 2, [0], others, others, least)
     assert_array_equal(sets[np.argmax(log_scores)], graph(7, (0, 2), (1, 2))[:, 2])
     for members, log_score in zip(sets, log_scores, strict=True):
         parents = np.flatnonzero(members)
         assert_allclose(log_score, problem.score.local_score(2, parents))
         assert len(parents) > 1
     assert len(np.unique(sets, axis=0)) == len(sets)
+    # of those that are no outsiders either, a single one is left out as well
+    extra = others & (np.arange(7) != 0)
+    more, _ = sets_outside(additions, 2, [0], others, extra, least)
+    single = more.sum(axis=1) == 1
+    assert {tuple(row) for row in sets} <= {tuple(row) for row in more}
+    assert (np.flatnonzero(more[single]) == 0).all()
 
 
 def test_shares_count_a_set_where_the_order_permits_it():

@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from dataclasses import replace
 import pickle
+from dataclasses import replace
 
 import joblib
 import numpy as np

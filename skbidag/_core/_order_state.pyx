@@ -41,7 +41,7 @@ from skbidag._core._parents cimport (
     in_logs,
 )
 from skbidag._core._random cimport skb_bitgen, uniform
-from skbidag._core._tables cimport NodeView, TableViews
+from skbidag._core._tables cimport HAS_TABLE, IN_TABLE, NodeView, TableViews
 from skbidag._core._vector cimport (
     skb_exp,
     skb_log,
@@ -197,6 +197,12 @@ cdef class OrderState:
         cdef const double *row
         cdef double growth
         cdef Standing found
+        if gained != NOBODY and not self.views.are_related(node, gained, IN_TABLE):
+            gained = NOBODY
+        if lost != NOBODY and not self.views.are_related(node, lost, IN_TABLE):
+            lost = NOBODY
+        if gained == NOBODY and lost == NOBODY:
+            return present[0]
         if gained != NOBODY:
             mask = self.with_parent(mask, node, gained)
         if lost != NOBODY:
@@ -321,6 +327,12 @@ cdef class OrderState:
                 node = self.order_[r]
                 left_mask = self.without_parent(left_mask, left, node)
                 right_mask = self.with_parent(right_mask, right, node)
+                if not (
+                    self.views.are_related(left, node, HAS_TABLE)
+                    or self.views.are_related(right, node, HAS_TABLE)
+                ):
+                    self.new[r] = self.standing[node]
+                    continue
                 self.new[r] = self.pass_by(
                     node, &self.standing[node], left, right, r
                 )
@@ -364,11 +376,19 @@ cdef class OrderState:
         self.place[node] = -1.0
         for p in range(from_):
             other = self.order_[p]
-            self.new[p] = self.pass_by(other, &self.standing[other], NOBODY, node, p)
+            self.new[p] = self.standing[other]
+            if self.views.are_related(node, other, HAS_TABLE):
+                self.new[p] = self.pass_by(
+                    other, &self.standing[other], NOBODY, node, p
+                )
         self.place[node] = n
         for p in range(from_ + 1, n):
             other = self.order_[p]
-            self.new[p] = self.pass_by(other, &self.standing[other], node, NOBODY, p)
+            self.new[p] = self.standing[other]
+            if self.views.are_related(node, other, HAS_TABLE):
+                self.new[p] = self.pass_by(
+                    other, &self.standing[other], node, NOBODY, p
+                )
 
         # Its own score: start right of all, step left over one node at a time.
         self.slot[n - 1] = self.look_up(node, 0, n)

@@ -3,6 +3,11 @@
 from libc.stdint cimport int16_t
 
 
+cdef enum:
+    HAS_TABLE = 1
+    IN_TABLE = 2
+
+
 cdef struct NodeView:
     Py_ssize_t n_candidates
     const Py_ssize_t *candidates
@@ -31,9 +36,13 @@ cdef class TableViews:
         # the same for columns, one that holds nothing if j is no outsider of i; NULL
         # where column j is variable j in all tables
         int16_t *column_numbers
+        # related[i * n_nodes + j] & IN_TABLE: j is a candidate or outsider of i, and
+        # & HAS_TABLE: i is one of j. NULL where that is so of nearly all pairs.
+        unsigned char *related
         list arrays
 
     cdef object _number_columns(self, Py_ssize_t node)
+    cdef object _relate(self)
     cdef const double *_matrix(self, object array, Py_ssize_t width) except? NULL
     cdef const double *_vector(self, object array) except? NULL
 
@@ -44,3 +53,9 @@ cdef class TableViews:
         if self.nodes[node].scattered == NULL:
             return variable
         return self.column_numbers[node * self.n_nodes + variable]
+
+    cdef inline bint are_related(
+        self, Py_ssize_t i, Py_ssize_t j, unsigned char how
+    ) noexcept nogil:
+        """Whether j is in the table of i (IN_TABLE), or i in that of j."""
+        return self.related == NULL or self.related[i * self.n_nodes + j] & how

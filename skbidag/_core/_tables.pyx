@@ -50,11 +50,14 @@ cdef class TableViews:
                 self.bits[i * n + candidates[k]] = <signed char> k
             if table.scattered:
                 self._number_columns(i)
+        if self.column_numbers != NULL:
+            self._relate()
 
     def __dealloc__(self):
         free(self.nodes)
         free(self.bits)
         free(self.column_numbers)
+        free(self.related)
 
     cdef object _number_columns(self, Py_ssize_t node):
         """Note which column of a node's table stands for which variable."""
@@ -72,6 +75,23 @@ cdef class TableViews:
         for k in range(view.width):
             if view.columns[k] < n:
                 numbers[view.columns[k]] = <int16_t> k
+
+    cdef object _relate(self):
+        """Note whose tables have whom."""
+        cdef Py_ssize_t n = self.n_nodes, i, j, k
+        cdef const NodeView *view
+        self.related = <unsigned char *> calloc(n * n, 1)
+        if self.related == NULL:
+            raise MemoryError
+        for i in range(n):
+            view = &self.nodes[i]
+            for k in range(view.n_candidates + view.width):
+                j = view.candidates[k] if k < view.n_candidates else (
+                    view.columns[k - view.n_candidates]
+                )
+                if j < n and j != i:
+                    self.related[i * n + j] |= IN_TABLE
+                    self.related[j * n + i] |= HAS_TABLE
 
     cdef const double *_matrix(self, object array, Py_ssize_t width) except? NULL:
         cdef const double[:, ::1] view

@@ -139,7 +139,12 @@ def cover_posterior(problem, space, best, settings, entropy, stop=None):
         if np.array_equal(permitted, space.permitted):
             break
         order = draws.order
-        space = make_space(permitted, problem.constraints, extended=True)
+        space = make_space(
+            permitted,
+            problem.constraints,
+            extended=True,
+            outsiders=problem.outsiders,
+        )
     bulk = bulk_outside(
         problem.score,
         space,

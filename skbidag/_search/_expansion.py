@@ -46,22 +46,28 @@ def add_selected_parents(permitted, problem, soft_limit):
 def paying_pairs(adjacency, problem):
     """For each node, the pair of new parents that raises its score most, if any.
 
-    Descendants are left out: those parents would make a cycle.
+    Descendants are left out: those parents would make a cycle. With many variables,
+    pairs are of the outsiders alone; then the one new parent of all variables that
+    raises the score most comes in, too, for it need not be an outsider.
     """
     pairs = np.zeros_like(adjacency)
+    score = problem.score
     for node in range(len(adjacency)):
         parents = np.flatnonzero(adjacency[:, node])
-        scores = problem.score.pair_scores(node, parents)
-        if scores is None:
+        least = score.local_score(node, parents) + LEAST_GAIN
+        allowed = ~problem.constraints.forbidden[:, node]
+        allowed[descendants(adjacency, node)] = False
+        if problem.outsiders is not None:
+            scores = np.where(allowed, score.addition_scores(node, parents), -np.inf)
+            pairs[np.argmax(scores), node] = scores.max() > least
+            allowed &= problem.outsiders[:, node]
+        others = np.flatnonzero(allowed)
+        scores = score.pair_scores(node, parents, others)
+        if scores is None or scores.size == 0:
             continue
-        barred = problem.constraints.forbidden[:, node].copy()
-        barred[descendants(adjacency, node)] = True
-        scores[barred] = -np.inf
-        scores[:, barred] = -np.inf
-        first, second = np.unravel_index(np.argmax(scores), scores.shape)
-        gain = scores[first, second] - problem.score.local_score(node, parents)
-        if gain > LEAST_GAIN:
-            pairs[[first, second], node] = True
+        best = np.unravel_index(np.argmax(scores), scores.shape)
+        if scores[best] > least:
+            pairs[others[list(best)], node] = True
     return pairs
 
 
@@ -140,7 +146,7 @@ def once_per_dag(function, *args):
     known = {}
 
     def remembered(adjacency):
-        key = adjacency.tobytes()
+        key = np.packbits(adjacency).tobytes()
         if key not in known:
             known[key] = function(adjacency, *args)
         return known[key]
@@ -154,7 +160,9 @@ def expand(permitted, adjacency, problem, settings, reversals, pairs):
     First the DAG itself. Once that adds nothing: the DAG that reversals of single
     edges lead to; the other parents of each node's children, for to turn such a
     child into a parent they must become parents too; pairs of parents. `reversals`
-    and `pairs` are `reverse_edges` and `paying_pairs` of a DAG.
+    and `pairs` are `reverse_edges` and `paying_pairs` of a DAG. With many variables
+    reversals are tried at once: they lead further than the search over orders, and
+    take less time.
 
     Returns
     -------
@@ -165,13 +173,16 @@ def expand(permitted, adjacency, problem, settings, reversals, pairs):
     """
     limit, forbidden = settings.max_parents, problem.constraints.forbidden
     larger = let_in(permitted, adjacency, problem, settings)
-    if not np.array_equal(larger, permitted):
+    new = not np.array_equal(larger, permitted)
+    if new and problem.outsiders is None:
         return larger, adjacency
     if settings.thorough:
         better = reversals(adjacency)
         if better is not None:
             neighbors = (better | better.T) & ~forbidden
             return make_room(larger, neighbors, better, problem, limit), better
+    if new:
+        return larger, adjacency
     blankets = moral_graph(adjacency) & ~forbidden
     larger = make_room(larger, blankets, adjacency, problem, settings.soft_limit)
     if settings.thorough and np.array_equal(larger, permitted):

@@ -47,8 +47,8 @@ def search_orders(tables, order, stream, engine, n_iter, *, maximize=True, stop=
         Where to start.
     stream : numpy.random.BitGenerator
         Random numbers.
-    engine : str
-        One of `ENGINES`.
+    engine : str or callable
+        One of `ENGINES`, or a function like these.
     n_iter : int
         How long to search.
     maximize : bool, default=True
@@ -71,7 +71,7 @@ def search_orders(tables, order, stream, engine, n_iter, *, maximize=True, stop=
         move_mixture("auto", order_moves(n)),
         maximize=maximize,
     )
-    for _ in ENGINES[engine](chain, n, n_iter):
+    for _ in ENGINES.get(engine, engine)(chain, n, n_iter):
         if stop:
             break
     return chain.best_order, chain.best_log_score
@@ -104,6 +104,12 @@ def starting_orders(tables, orders, entropy, stop=None, n_jobs=None):
         return order
 
     return run_threads(anneal, range(len(orders)), n_jobs)
+
+
+def climb_once(chain, n, n_iter):
+    """Relocate nodes to their best places until none can be bettered."""
+    chain.climb()
+    yield
 
 
 def climb_and_kick(chain, n, n_iter):

@@ -21,6 +21,7 @@ from skbidag._search._expansion import (
 )
 from skbidag._search._orders import (
     LEAST_GAIN,
+    climb_once,
     random_order,
     search_orders,
 )
@@ -29,8 +30,10 @@ from skbidag._tables import ScoreTables, build_tables
 
 # Expansions in a row without a better DAG before a search ends.
 PATIENCE = 4
-# Steps of a fresh start, at the beginning and when a search is stuck, over `n_iter`.
+# Steps of a fresh start, at the beginning and when a search is stuck, over `n_iter`;
+# and at most, in which with 1000 variables each has its turn twenty thousand times.
 FRESH_SHARE = 4
+MOST_FRESH_STEPS = 20_000_000
 # Seconds that the tables of a widened space may take.
 WIDE_SECONDS = 0.05
 
@@ -285,6 +288,8 @@ class SpaceSearch:
         self.order = None if start is None else random_order(self.generator, start)
         self.best, self.log_score = None, -np.inf
         self.n_stalled = 0
+        # With many variables, climbs alone follow the space as long as it grows.
+        self.quick = problem.outsiders is not None and settings.engine == "kicks"
         self.cut_short = False
         self.history = []
 
@@ -332,6 +337,9 @@ class SpaceSearch:
         seconds = time.perf_counter() - began
         self.history.append((log_score, found.sum(), sizes.sum(), sizes.max(), seconds))
         unchanged = np.array_equal(larger, self.permitted)
+        if self.quick and not improved:
+            self.quick, self.n_stalled, self.permitted = False, 0, larger
+            return not ends
         if ends or (unchanged and (not improved or not space.extended)):
             return False
         self.permitted = larger
@@ -340,7 +348,10 @@ class SpaceSearch:
     def space_of(self, permitted):
         """The space with these permitted edges."""
         return make_space(
-            permitted, self.problem.constraints, extended=self.settings.extra_parent
+            permitted,
+            self.problem.constraints,
+            extended=self.settings.extra_parent,
+            outsiders=self.problem.outsiders,
         )
 
     def build_tables(self, space):
@@ -365,7 +376,7 @@ class SpaceSearch:
             self.order = self.anneal_afresh()
         self.order, log_score = self.search_from(self.order)
         stuck = log_score <= self.log_score + LEAST_GAIN
-        if self.settings.thorough and not self.n_stalled and stuck:
+        if self.settings.thorough and not (self.n_stalled or self.quick) and stuck:
             # by now the space may hold a better DAG far from here
             fresh, fresh_score = self.search_from(self.anneal_afresh())
             if fresh_score > log_score + LEAST_GAIN:
@@ -374,7 +385,8 @@ class SpaceSearch:
 
     def search_from(self, order):
         """The best order that the engine finds from here, and its log score."""
-        engine, n_iter = self.settings.engine, self.n_iter
+        engine = climb_once if self.quick else self.settings.engine
+        n_iter = self.n_iter
         return search_orders(
             self.tables, order, self.stream, engine, n_iter, stop=self.stop
         )
@@ -382,7 +394,7 @@ class SpaceSearch:
     def anneal_afresh(self):
         """A good order, whatever the search has found so far."""
         start = random_order(self.generator, self.problem.constraints.required)
-        n_iter = FRESH_SHARE * self.n_iter
+        n_iter = min(FRESH_SHARE * self.n_iter, MOST_FRESH_STEPS)
         order, _ = search_orders(
             self.tables, start, self.stream, "annealing", n_iter, stop=self.stop
         )

@@ -136,13 +136,14 @@ class CategoricalScore(BaseScore):
         log_scores[parents] = log_scores[node] = -np.inf
         return log_scores
 
-    def pair_scores(self, node, parents):
+    def pair_scores(self, node, parents, others=None):
         n, n_rows = self.n_features_in_, self._columns.shape[1]
-        if n**2 * n_rows > MOST_COUNTS:
+        others = np.arange(n) if others is None else np.asarray(others, dtype=np.intp)
+        if len(others) * n * n_rows > MOST_COUNTS:
             return None
-        scores = np.full((n, n), -np.inf)
-        for other in np.setdiff1d(np.arange(n), [*parents, node]):
-            scores[other] = self.addition_scores(node, [*parents, other])
+        scores = np.full((len(others), len(others)), -np.inf)
+        for k in np.flatnonzero(~np.isin(others, [*parents, node])):
+            scores[k] = self.addition_scores(node, [*parents, others[k]])[others]
         return scores
 
     def fill_table(self, node, candidates, outsiders, base_column, out, columns=None):

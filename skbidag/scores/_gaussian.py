@@ -200,21 +200,29 @@ class GaussianScore(BaseScore):
             stop,
         )
 
-    def pair_scores(self, node, parents):
+    def pair_scores(self, node, parents, others=None):
         size = len(parents)
         if size + 2 > self.n_features_in_ - 1:
             return None
         terms, log_odds = self.node_terms(node), self.log_prior_odds_[:, node]
-        matrix, floor = terms.matrix, terms.floor
-        others = np.setdiff1d(np.arange(len(matrix)), [*parents, node])
-        residual, log_det = residual_scatter(matrix, parents, floor)
-        block = residual[np.ix_(others, others)]
-        covariance = residual[node, others]
+        asked = np.arange(self.n_features_in_) if others is None else np.asarray(others)
+        new = ~np.isin(asked, [*parents, node])
+        others = asked[new]
+        # the parents come first, the node last
+        variables = np.array([*parents, *others, node], dtype=np.intp)
+        residual, log_det = residual_scatter(
+            terms.matrix[np.ix_(variables, variables)],
+            range(size),
+            terms.floor[variables],
+        )
+        floor = terms.floor
+        block = residual[size:-1, size:-1]
+        covariance = residual[-1, size:-1]
         spread = np.maximum(np.diag(block), floor[others])
         # variance of k given j (and the parents), and covariance of node and k given j
         given = np.maximum(spread - block**2 / spread[:, None], floor[others])
         partial = covariance - covariance[:, None] * block / spread[:, None]
-        variance = residual[node, node] - (covariance**2 / spread)[:, None]
+        variance = residual[-1, -1] - (covariance**2 / spread)[:, None]
         variance = np.maximum(variance - partial**2 / given, floor[node])
         pairs = (
             terms.offset[size + 2]
@@ -225,8 +233,8 @@ class GaussianScore(BaseScore):
             + log_odds[others][:, None]
         )
         np.fill_diagonal(pairs, -np.inf)
-        scores = np.full(matrix.shape, -np.inf)
-        scores[np.ix_(others, others)] = pairs
+        scores = np.full((len(asked), len(asked)), -np.inf)
+        scores[np.ix_(new, new)] = pairs
         return scores
 
 

@@ -320,7 +320,7 @@ class BaseScore(ABC, BaseEstimator):
             best = float(scores[parent])
         return parents, best
 
-    def pair_scores(self, node, parents):
+    def pair_scores(self, node, parents, others=None):
         """Scores of `node` with two more parents, for each pair of variables.
 
         Searches use it to find parents that pay off only together.
@@ -331,12 +331,15 @@ class BaseScore(ABC, BaseEstimator):
             The child.
         parents : sequence of int
             Its parents.
+        others : ndarray of int, default=None
+            Variables to make pairs of; None for all.
 
         Returns
         -------
-        log_scores : ndarray of shape (n_features, n_features) or None
-            Entry [j, k] is the score of `parents`, j and k; -inf where that is not
-            two more parents. None where it would take too long to compute.
+        log_scores : ndarray of shape (n_others, n_others) or None
+            Entry [j, k] is the score of `parents`, ``others[j]`` and ``others[k]``;
+            -inf where that is not two more parents. None where it would take too long
+            to compute.
         """
         return None
 

@@ -1,0 +1,66 @@
+"""Who may be a node's one additional parent, where not everybody can.
+
+In tables, an outsider takes a column: with n variables, n columns for each of n nodes,
+nearly all of them of variables that have nothing to do with the node. With many
+variables only the strongest are outsiders. A variable is as strong as what it adds to
+the node's score beside the first few parents that forward selection picks, at the best
+of these steps: one that depends on the node shows by itself, or beside those, unless
+the others cancel its effect. Which variables these are does not depend on the space, so
+tables of nodes whose candidates stay are kept. A search still looks at all variables as
+additions to the parents that a node has (`_search/_expansion.py`), and what chains miss
+is told as `outside_mass_`.
+
+Cost: a handful of calls of `addition_scores` per node.
+"""
+
+import numpy as np
+
+from skbidag._parallel import run_threads
+
+# With so many variables or fewer, all are outsiders.
+FEW_FEATURES = 256
+# Outsiders of a node beyond that; 48 columns with the node's own and an empty one.
+MOST_OUTSIDERS = 46
+# Parents that are selected before, one after the other.
+N_SELECTED = 4
+
+
+def strongest_outsiders(score, forbidden, n_jobs=None):
+    """Who may be an additional parent of whom.
+
+    Parameters
+    ----------
+    score : BaseScore
+        A fitted score.
+    forbidden : ndarray of bool, shape (n_features, n_features)
+        Edges that no DAG has.
+    n_jobs : int, default=None
+        Number of threads.
+
+    Returns
+    -------
+    outsiders : ndarray of bool, shape (n_features, n_features), or None
+        ``outsiders[i, j]`` for i as a parent of j; None if all may be.
+    """
+    n = len(forbidden)
+    if n <= FEW_FEATURES:
+        return None
+
+    def of_node(node):
+        allowed = ~forbidden[:, node]
+        strength = np.full(n, -np.inf)
+        parents, value = [], score.local_score(node, [])
+        for _ in range(N_SELECTED + 1):
+            scores = np.where(allowed, score.addition_scores(node, parents), -np.inf)
+            np.maximum(strength, scores - value, out=strength)
+            best = int(np.argmax(scores))
+            if scores[best] <= value:
+                break
+            parents.append(best)
+            value = scores[best]
+        n_strong = min(MOST_OUTSIDERS, int(np.isfinite(strength).sum()))
+        strong = np.zeros(n, dtype=bool)
+        strong[np.argsort(-strength, kind="stable")[:n_strong]] = True
+        return strong
+
+    return np.column_stack(run_threads(of_node, range(n), n_jobs))
