@@ -59,6 +59,7 @@ PENALTIES = {
 }
 # Penalties by the odds against an edge
 RULES = {
+    "odds/4": lambda odds: odds / 4,
     "odds/3": lambda odds: odds / 3,
     "sqrt(odds)": lambda odds: odds**0.5,
     "odds": lambda odds: odds,
