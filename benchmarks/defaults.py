@@ -4,6 +4,7 @@
     python benchmarks/defaults.py --sizes 20 80              # on simulated data
     python benchmarks/defaults.py --categorical              # on benchmark networks
     python benchmarks/defaults.py --columns --sizes 20 80    # held-out density by prior
+    python benchmarks/defaults.py --quick                    # does it run? seconds
 
 Distances are structural Hamming distances of the consensus graph over n, between
 CPDAGs, at the thresholds 0.5 and 0.6. Beside the default (BGe's prior in units of the
@@ -11,6 +12,12 @@ data, ``edge_penalty="auto"``) stand fixed penalties, other rules for a penalty 
 odds against an edge, the fair prior (every number of parents is equally probable) and
 the paper's prior. The regret of a choice is its mean distance over the least of all
 fixed penalties in that setting, at 0.6.
+
+Where the paper's prior is among the choices, the others are paired with it: ``over`` is
+the mean difference of distances over n on the same data, ``se`` its standard error. Of
+which kind the errors are, edges per graph tell at 0.6: missing, false, or in both
+skeletons but directed otherwise. ``--n-iter`` fixes the length of chains: many graphs
+tell more than long chains.
 
 ``--data`` takes a folder with the paper's data sets, files such as
 ``n_20_N_200_parents_2_type_ER_seed_101.npz`` that hold ``X`` and ``dag``; next to it,
@@ -34,13 +41,14 @@ from versus import FairBGe
 
 from skbidag import OrderMCMCStructure, PartitionMCMCStructure
 from skbidag.datasets import load_network, make_gaussian_network
-from skbidag.metrics import structural_hamming_distance
+from skbidag.metrics import compare_graphs, structural_hamming_distance
 from skbidag.scores import BDe, BGe
 from skbidag.scores._density import odds_against_an_edge
 
 NAME = re.compile(r"n_(\d+)_N_(\d+)_parents_(\d+)_type_(\w+?)_seed_(\d+)")
 SAMPLERS = {"order": OrderMCMCStructure, "partition": PartitionMCMCStructure}
 THRESHOLDS = (0.5, 0.6)
+PAPERS = "paper's"
 # Fixed penalties, by the number of variables
 PENALTIES = {
     "1": lambda n: 1.0,
@@ -51,10 +59,14 @@ PENALTIES = {
 }
 # Penalties by the odds against an edge
 RULES = {
+    "odds/4": lambda odds: odds / 4,
     "odds/3": lambda odds: odds / 3,
     "sqrt(odds)": lambda odds: odds**0.5,
     "odds": lambda odds: odds,
 }
+CHOICES = ["default", *PENALTIES, *RULES, "fair", PAPERS]
+# ERs2 stands for ten rows per variable, and for two
+TYPES = list(dict.fromkeys(f"{kind}{parents}" for kind, parents, _ in SETTINGS))
 NETWORKS = ("asia", "sachs", "child", "insurance", "alarm", "hailfinder")
 
 
@@ -68,10 +80,12 @@ def paper_data(folder, sizes, seeds):
             yield setting, int(seed), content["X"], content["dag"].astype(bool)
 
 
-def simulated_data(sizes, seeds):
+def simulated_data(sizes, seeds, types):
     """Data sets like the paper's."""
     for n in sizes:
         for (kind, parents, factor), options in SETTINGS.items():
+            if f"{kind}{parents}" not in types:
+                continue
             for seed in seeds or range(10):
                 network = make_gaussian_network(
                     factor * n,
@@ -84,11 +98,11 @@ def simulated_data(sizes, seeds):
                 yield setting, seed, network.data, network.adjacency
 
 
-def categorical_data(networks, seeds):
+def categorical_data(networks, rows, seeds):
     """Samples of the benchmark networks."""
     for name in networks:
         network = load_network(name)
-        for n_rows in (200, 1000):
+        for n_rows in rows:
             for seed in seeds or range(3):
                 setting = name, 0, len(network.adjacency), n_rows
                 X = network.sample(n_rows, random_state=seed)
@@ -116,78 +130,96 @@ def paper_results(folder):
 def choices(X, args):
     """The scores to compare, by name."""
     make = BDe if args.categorical else BGe
-    scores = {"default": make()}
-    if args.alone:
-        return scores
-    n = X.shape[1]
+    n, scores = X.shape[1], {"default": make()}
+    odds = odds_against_an_edge(make(edge_penalty=1.0).fit(X))
     for name, penalty in PENALTIES.items():
         scores[name] = make(edge_penalty=penalty(n))
-    odds = odds_against_an_edge(make(edge_penalty=1.0).fit(X))
     for name, penalty in RULES.items():
         scores[name] = make(edge_penalty=max(1.0, penalty(odds)))
     if not args.categorical:
         scores["fair"] = FairBGe(edge_penalty=1.0)
-        scores["paper's"] = paper_score()
-    return scores
+        scores[PAPERS] = paper_score()
+    return {name: scores[name] for name in args.choices if name in scores}
 
 
 def measure(data, args):
-    """Distances of one setting by choice, sampler and threshold, and seconds."""
-    measured = defaultdict(list)
+    """What is measured in one setting, by sampler and choice: lists over graphs."""
+    measured = defaultdict(lambda: defaultdict(list))
     for _, _, X, truth in data:
         for name, score in choices(X, args).items():
             for sampler in args.samplers:
-                model, took = timed(SAMPLERS[sampler](score, random_state=0).fit, X)
+                found = measured[sampler, name]
+                model = SAMPLERS[sampler](
+                    score, n_iter=args.n_iter or "auto", random_state=0
+                )
+                _, took = timed(model.fit, X)
+                found["seconds"].append(took)
+                found["penalty"].append(model.score_.edge_penalty_)
                 probabilities = model.edge_probabilities(kind="cpdag")
                 for threshold in THRESHOLDS:
                     distance = structural_hamming_distance(
                         truth, probabilities > threshold, kind="cpdag"
                     )
-                    measured[sampler, name, threshold].append(distance / len(truth))
-                measured[sampler, name, "seconds"].append(took)
-                measured[sampler, name, "penalty"].append(model.score_.edge_penalty_)
+                    found[threshold].append(distance / len(truth))
+                edges = compare_graphs(truth, probabilities > threshold, "skeleton")
+                found["missing"].append(edges.FN)
+                found["false"].append(edges.FP)
+                found["turned"].append(distance - edges.FN - edges.FP)
     return measured
 
 
 def compare(settings, paper, args):
     """Print and write means, the paper's on the same data, and regrets."""
     table = Table(
-        "setting:>22 graphs:d sampler:>9 choice:>10 penalty:.1f at_0_5:.3f "
-        "at_0_6:.3f paper:.3f regret:.3f seconds:.2f"
+        "setting:>22 graphs:d sampler:>9 choice:>10 penalty:.1f at_0_5:.3f at_0_6:.3f "
+        "paper:.3f over_0_5:+.4f se_0_5:.4f over_0_6:+.4f se_0_6:.4f missing:.2f "
+        "false:.2f turned:.2f regret:.3f seconds:.2f"
     )
     rows, keep = [], keeper(args)
     for setting, data in settings:
         n = setting[2]
         theirs = [paper.get((*setting, seed), np.nan) / n for _, seed, _, _ in data]
         measured = measure(data, args)
-        for sampler, choice in dict.fromkeys(key[:2] for key in measured):
-            found = {
-                key[2]: v for key, v in measured.items() if key[:2] == (sampler, choice)
-            }
-            fixed = [
-                np.mean(measured[sampler, fixed, 0.6])
-                for fixed in PENALTIES
-                if (sampler, fixed, 0.6) in measured
-            ]
+        for (sampler, choice), found in measured.items():
             row = {
                 "setting": title(setting),
                 "graphs": len(data),
                 "sampler": sampler,
                 "choice": choice,
-                "penalty": float(np.mean(found["penalty"])),
                 "at_0_5": float(np.mean(found[0.5])),
                 "at_0_6": float(np.mean(found[0.6])),
                 "seconds": float(np.median(found["seconds"])),
             }
-            if fixed:
+            for name in ("penalty", "missing", "false", "turned"):
+                row[name] = float(np.mean(found[name]))
+            if choice != PAPERS and (sampler, PAPERS) in measured:
+                row |= paired(found, measured[sampler, PAPERS])
+            fixed = [
+                np.mean(measured[sampler, name][0.6])
+                for name in PENALTIES
+                if (sampler, name) in measured
+            ]
+            if len(fixed) == len(PENALTIES):
                 row["regret"] = float(row["at_0_6"] - min(fixed))
             if not np.isnan(theirs).any():
                 row["paper"] = float(np.mean(theirs))
             table.add(row)
             rows.append(row)
         keep(rows)
-    if not args.alone:
+    if all("regret" in row for row in rows):
         regrets(rows)
+
+
+def paired(found, theirs):
+    """Mean differences from another choice on the same graphs, and standard errors."""
+    row = {}
+    for threshold in THRESHOLDS:
+        over = np.subtract(found[threshold], theirs[threshold])
+        name = str(threshold).replace(".", "_")
+        row[f"over_{name}"] = float(over.mean())
+        if len(over) > 1:
+            row[f"se_{name}"] = float(over.std(ddof=1) / len(over) ** 0.5)
+    return row
 
 
 def regrets(rows):
@@ -263,21 +295,31 @@ def main():
     parser.add_argument("--categorical", action="store_true", help="benchmark networks")
     parser.add_argument("--columns", action="store_true", help="held-out density")
     parser.add_argument("--alone", action="store_true", help="the default alone")
+    parser.add_argument("--quick", action="store_true", help="one graph, short chains")
     parser.add_argument("--sizes", type=int, nargs="+", default=[20])
     parser.add_argument("--seeds", type=int, nargs="+", help="all by default")
+    parser.add_argument("--types", nargs="+", choices=TYPES, default=TYPES)
+    parser.add_argument("--choices", nargs="+", choices=CHOICES, default=CHOICES)
     parser.add_argument(
         "--samplers", nargs="+", choices=list(SAMPLERS), default=["order"]
     )
+    parser.add_argument("--n-iter", type=int, help="length of the chains")
     parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=NETWORKS)
+    parser.add_argument("--rows", type=int, nargs="+", default=[200, 1000])
     parser.add_argument("--write", metavar="NAME", help="keep results/NAME.csv")
     args = parser.parse_args()
+    if args.alone:
+        args.choices = ["default"]
+    if args.quick:
+        args.sizes, args.seeds, args.n_iter = [10], [0], 1000
+        args.networks, args.rows = ["asia"], [200]
     warnings.simplefilter("ignore")  # of convergence: distances are what is looked at
     if args.categorical:
-        data = categorical_data(args.networks, args.seeds)
+        data = categorical_data(args.networks, args.rows, args.seeds)
     elif args.data:
         data = paper_data(args.data, args.sizes, args.seeds)
     else:
-        data = simulated_data(args.sizes, args.seeds)
+        data = simulated_data(args.sizes, args.seeds, args.types)
     settings = ((setting, list(sets)) for setting, sets in groupby(data, itemgetter(0)))
     if args.columns:
         held_out(settings, args)
