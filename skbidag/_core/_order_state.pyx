@@ -33,6 +33,7 @@ cimport cython
 import numpy as np
 
 from skbidag._core._parents cimport (
+    NONE,
     Lot,
     ParentSet,
     draw_subset,
@@ -411,11 +412,13 @@ cdef class OrderState:
     # -------------------------------------------------------------------- drawing
 
     cdef ParentSet draw_parents(
-        self, Py_ssize_t node, skb_bitgen *bitgen
+        self, Py_ssize_t node, ParentSet present, skb_bitgen *bitgen
     ) noexcept nogil:
         """Draw a parent set of the node: its column, then its subset.
 
-        The base column, which is that of most sets, comes first: a row is long.
+        The base column, which is that of most sets, comes first: a row is long. Of
+        the subsets that one comes first which the node has at present, as it may well
+        be drawn again; NONE and NONE if it is not permitted any more.
         """
         cdef:
             const NodeView *view = &self.views.nodes[node]
@@ -436,6 +439,9 @@ cdef class OrderState:
                     INFINITY, -excess if logs else 1.0, self.width,
                 )
         return ParentSet(
-            draw_subset(view, self.width, <Py_ssize_t> lot.chosen, mask, 0, bitgen),
+            draw_subset(
+                view, self.width, <Py_ssize_t> lot.chosen, mask, 0,
+                present.subset if lot.chosen == present.column else NONE, bitgen,
+            ),
             <Py_ssize_t> lot.chosen,
         )

@@ -36,6 +36,7 @@ from libc.stdlib cimport calloc, free
 
 from skbidag._core._parents cimport (
     LEAST_LOG_RATIO,
+    NONE,
     Lot,
     ParentSet,
     draw_subset,
@@ -390,7 +391,7 @@ cdef class RestrictedSums:
         if column != view.base_column and place[column] == near:
             needed = 0  # the outsider meets the need
         return ParentSet(
-            draw_subset(view, self.width, column, allowed, needed, bitgen), column
+            draw_subset(view, self.width, column, allowed, needed, NONE, bitgen), column
         )
 
     cdef bint falls_on_near(
@@ -496,7 +497,7 @@ cdef class RestrictedSums:
             )
         return ParentSet(
             draw_subset(
-                view, self.width, <Py_ssize_t> lot.chosen, allowed, 0, bitgen
+                view, self.width, <Py_ssize_t> lot.chosen, allowed, 0, NONE, bitgen
             ),
             <Py_ssize_t> lot.chosen,
         )

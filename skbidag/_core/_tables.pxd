@@ -6,6 +6,8 @@ cdef struct NodeView:
     const Py_ssize_t *candidates
     Py_ssize_t base_column
     const double *scores
+    # its base column alone: in the table each entry is in another line of the cache
+    const double *base_scores
     const double *ratios
     const double *log_sums
     const double *maxima

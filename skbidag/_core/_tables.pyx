@@ -9,6 +9,8 @@ find them. The views hold the addresses, and keep the arrays alive.
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+import numpy as np
+
 
 cdef class TableViews:
     """Addresses of the tables of all nodes.
@@ -39,6 +41,10 @@ cdef class TableViews:
             )
             self.nodes[i].base_column = table.base_column
             self.nodes[i].scores = self._matrix(table.scores)
+            if table.scores is not None:
+                self.nodes[i].base_scores = self._vector(
+                    np.ascontiguousarray(table.scores[:, table.base_column])
+                )
             self.nodes[i].ratios = self._matrix(table.ratios)
             self.nodes[i].maxima = self._matrix(table.maxima)
             self.nodes[i].log_sums = self._vector(table.log_sums)
