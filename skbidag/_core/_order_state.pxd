@@ -19,6 +19,7 @@ cdef struct Standing:
     # logarithms if the row is; and the largest it was since it was last added up.
     double excess
     double peak
+    bint logs  # whether it is; the row says so, which is far from what else is read
 
 
 cdef class OrderState:

@@ -143,7 +143,10 @@ cdef class OrderState:
         self.take_order(state["order"])
         self.current = state["current"]
         for i in range(self.n):
-            self.standing[i] = Standing(mask[i], sum_[i, 0], sum_[i, 1], sum_[i, 2])
+            self.standing[i].mask = mask[i]
+            self.standing[i].score = sum_[i, 0]
+            self.standing[i].excess = sum_[i, 1]
+            self.standing[i].peak = sum_[i, 2]
 
     # ---------------------------------------------------------------- lookups
 
@@ -161,6 +164,7 @@ cdef class OrderState:
         cdef Standing found
         found.mask = mask
         found.excess = found.peak = 0.0
+        found.logs = False
         if self.maximize:
             found.score = view.maxima[mask] if width == 1 else skb_max_from(
                 view.maxima + mask * width, &self.place[0], limit, width
@@ -170,7 +174,8 @@ cdef class OrderState:
         if width == 1 or found.score == -INFINITY:
             return found
         row = view.ratios + mask * width
-        if row[view.base_column] == 1.0:
+        found.logs = in_logs(view, row)
+        if not found.logs:
             found.excess = skb_sum_from(row, &self.place[0], limit, width)
             found.score += skb_log(found.excess)
         else:
@@ -212,7 +217,7 @@ cdef class OrderState:
                 found.score = row[gained]
             return found
         row = view.ratios + mask * width
-        if row[view.base_column] == 1.0:
+        if not found.logs:
             if gained != NOBODY:
                 found.excess += row[gained]
                 if found.excess > found.peak:
@@ -425,10 +430,9 @@ cdef class OrderState:
             int64_t mask = self.standing[node].mask
             double excess = self.standing[node].excess
             const double *row = view.ratios + mask * self.width
-            bint logs
+            bint logs = self.standing[node].logs
             Lot lot = Lot(0.0, -1.0, view.base_column)
         if self.width > 1:
-            logs = in_logs(view, row)
             lot.rest = uniform(bitgen) * (1.0 if logs else excess)
             if not falls_on(
                 &lot, skb_exp(-excess) if logs else 1.0, view.base_column
