@@ -38,12 +38,17 @@ cdef extern from *:
     /* What an alternating sum must be of its terms: log sums in the thousands have
        twelve digits, so that nine are left. */
     #define SKB_LEAST_SHARE 1e-3
+    /* And what the others must be beside a set that is left out. They are drawn about
+       as rarely, so that six digits do, and so rarely that it costs nothing to go
+       through them all if they are less. */
+    #define SKB_LEAST_BESIDE 1e-6
     /* Where an outsider's sum is less, in nats beside the sum without one, subsets
        may have been lost from it, see _subsets.pyx. */
     #define SKB_LEAST_LOG_RATIO (-64.0)
     #define skb_lowest_bit(x) ((Py_ssize_t)__builtin_ctzll(x))
     """
     const double LEAST_SHARE "SKB_LEAST_SHARE"
+    const double LEAST_BESIDE "SKB_LEAST_BESIDE"
     const double LEAST_LOG_RATIO "SKB_LEAST_LOG_RATIO"
     Py_ssize_t lowest_bit "skb_lowest_bit"(uint64_t mask) noexcept nogil
 
@@ -224,11 +229,14 @@ cdef inline int64_t draw_subset(
 
 
 cdef inline bint nearly_cancels(const Family *family) noexcept nogil:
-    cdef double size = family.out
+    cdef double size = 0.0
     cdef Py_ssize_t t
     for t in range(family.n_terms):
         size += fabs(family.term[t])
-    return family.total < LEAST_SHARE * size
+    return (
+        family.total + family.out < LEAST_SHARE * size
+        or family.total < LEAST_BESIDE * family.out
+    )
 
 
 cdef inline void decide(
