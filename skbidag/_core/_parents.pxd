@@ -14,8 +14,8 @@ Drawing
     of the needed candidates be in takes one term more, the sum without any of them,
     until one is. A subset that is likely, such as the one a node has at present, comes
     before all that: if it is not drawn it is taken out of the sums, one term more for
-    as long as what is decided fits it. When few candidates are left, when many are in, or when the terms
-    nearly cancel, the sets that remain are enumerated.
+    as long as what is decided fits it. When few candidates are left, when many are in,
+    or when the terms nearly cancel, the sets that remain are enumerated.
 What stays true
     A set is drawn in proportion to its score among all that are permitted, however
     far below the others in the table they are.
@@ -170,8 +170,8 @@ cdef struct Family:
     int64_t undecided
     int64_t needed
     int64_t left_out
-    # The sum of their scores, and its terms: minus that of the one left out, plus or minus the sum within all that is
-    # included or undecided and not gone.
+    # The sum of their scores, and its terms: minus that of the one left out, plus or
+    # minus the sum within all that is included or undecided and not gone.
     double total
     double out
     Py_ssize_t n_terms
