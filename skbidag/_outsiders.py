@@ -2,10 +2,10 @@
 
 In tables, an outsider takes a column: with n variables, n columns for each of n nodes,
 nearly all of them of variables that have nothing to do with the node. With many
-variables only the strongest are outsiders. A variable is as strong as what it adds to
-the node's score beside the first few parents that forward selection picks, at the best
-of these steps: one that depends on the node shows by itself, or beside those, unless
-the others cancel its effect. Which variables these are does not depend on the space, so
+variables only the strongest are outsiders: those that add most to the node's score by
+themselves, and beside the first few parents that forward selection picks, the first of
+each of these steps, then the second, and so on. One that depends on the node shows at
+some step, unless others cancel its effect. Which variables these are does not depend on the space, so
 tables of nodes whose candidates stay are kept. A search still looks at all variables as
 additions to the parents that a node has (`_search/_expansion.py`), and what chains miss
 is told as `outside_mass_`.
@@ -48,19 +48,20 @@ def strongest_outsiders(score, forbidden, n_jobs=None):
 
     def of_node(node):
         allowed = ~forbidden[:, node]
-        strength = np.full(n, -np.inf)
+        rank = np.full(n, n)
         parents, value = [], score.local_score(node, [])
         for _ in range(N_SELECTED + 1):
             scores = np.where(allowed, score.addition_scores(node, parents), -np.inf)
-            np.maximum(strength, scores - value, out=strength)
-            best = int(np.argmax(scores))
+            order = np.argsort(-scores, kind="stable")
+            rank[order] = np.minimum(rank[order], np.arange(n))
+            best = int(order[0])
             if scores[best] <= value:
                 break
             parents.append(best)
             value = scores[best]
-        n_strong = min(MOST_OUTSIDERS, int(np.isfinite(strength).sum()))
+        rank[~allowed] = n
         strong = np.zeros(n, dtype=bool)
-        strong[np.argsort(-strength, kind="stable")[:n_strong]] = True
-        return strong
+        strong[np.argsort(rank, kind="stable")[:MOST_OUTSIDERS]] = True
+        return strong & allowed
 
     return np.column_stack(run_threads(of_node, range(n), n_jobs))

@@ -157,7 +157,7 @@ def dag_posterior(tables, dags):
 
 def draw(chain, n, n_draws, thin):
     chain.run(2000)
-    packed = np.zeros((n_draws, n, 1), dtype=np.uint8)
+    packed = np.zeros((n_draws, n, -(-n // 8)), dtype=np.uint8)
     log_scores = np.empty(n_draws)
     for d in range(n_draws):
         chain.run(thin)

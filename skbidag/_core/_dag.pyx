@@ -50,7 +50,7 @@ import numpy as np
 
 from skbidag._core._order_state cimport NOBODY, REFRESH, Standing
 from skbidag._core._ordered_dag cimport OrderedDAG
-from skbidag._core._parents cimport ParentSet, lowest_bit, mark_edges
+from skbidag._core._parents cimport NONE, ParentSet, lowest_bit, mark_edges
 from skbidag._core._random cimport below, uniform
 from skbidag._core._tables cimport NodeView, TableViews
 from skbidag._core._vector cimport skb_exp
@@ -167,7 +167,7 @@ cdef class DAGChain(OrderedDAG):
 
     cdef bint redraw(self, Py_ssize_t node) noexcept nogil:
         cdef:
-            ParentSet parents = self.draw_parents(node, self.bitgen)
+            ParentSet parents = self.draw_parents(node, self.dag[node], self.bitgen)
             Py_ssize_t before = self.nearest[node], after
         if (
             parents.subset == self.dag[node].subset
@@ -247,7 +247,7 @@ cdef class DAGChain(OrderedDAG):
             return False
         self.apply_swap(p, p + 1, change)
         if loses:
-            parents = self.draw_parents(a, self.bitgen)
+            parents = self.draw_parents(a, ParentSet(NONE, NONE), self.bitgen)
             after = self.nearest_of(a, parents)
             log_ratio += self.move_end(nearest_a, after)
             if not (log_ratio >= 0 or u < skb_exp(log_ratio)):
@@ -348,7 +348,9 @@ cdef class DAGChain(OrderedDAG):
             if self.has_parent_between(node, p, p):
                 now = self.standing[node]
                 self.standing[node] = self.slot[node]
-                self.dag[node] = self.draw_parents(node, self.bitgen)
+                self.dag[node] = self.draw_parents(
+                    node, ParentSet(NONE, NONE), self.bitgen
+                )
                 self.standing[node] = now
         self.place[left] = q
         for r in range(p + 1, q):
@@ -410,7 +412,9 @@ cdef class DAGChain(OrderedDAG):
     ) noexcept nogil:
         """A node may have no parents at some places any more."""
         if self.has_parent_between(node, low, high):
-            self.dag[node] = self.draw_parents(node, self.bitgen)
+            self.dag[node] = self.draw_parents(
+                node, ParentSet(NONE, NONE), self.bitgen
+            )
 
     # ---------------------------------------------------------------- reversal
 

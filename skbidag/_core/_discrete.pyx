@@ -563,7 +563,9 @@ cdef inline int end_of_segment(
     return place + 1
 
 
-def _fill_constant(candidates, Outsiders outsiders, base_column, log_odds, fixed_odds, out):
+def _fill_constant(
+    candidates, Outsiders outsiders, base_column, log_odds, fixed_odds, out
+):
     """Fill the table of a child with one level.
 
     There is nothing to explain: the likelihood is 1, without rounding that would make

@@ -29,7 +29,7 @@ from libc.string cimport memset
 import numpy as np
 
 from skbidag._core._order_state cimport REFRESH, OrderState
-from skbidag._core._parents cimport ParentSet, mark_edges
+from skbidag._core._parents cimport NONE, ParentSet, mark_edges
 from skbidag._core._random cimport below, bitgen_of, skb_bitgen, uniform
 from skbidag._core._tables cimport NodeView, TableViews
 from skbidag._core._vector cimport skb_exp
@@ -337,7 +337,7 @@ cdef class OrderChain(OrderState):
             memset(&packed[0, 0], 0, packed.shape[0] * packed.shape[1])
             for i in range(self.n):
                 view = &self.views.nodes[i]
-                parents = self.draw_parents(i, self.bitgen)
+                parents = self.draw_parents(i, ParentSet(NONE, NONE), self.bitgen)
                 total += view.scores[parents.subset * view.width + parents.column]
                 mark_edges(&packed[0, 0], packed.shape[1], view, i, parents)
         return total

@@ -19,6 +19,7 @@ cdef struct Standing:
     # logarithms if the row is; and the largest it was since it was last added up.
     double excess
     double peak
+    bint logs  # whether it is; the row says so, which is far from what else is read
 
 
 cdef class OrderState:
@@ -68,5 +69,5 @@ cdef class OrderState:
     cdef void propose_relocation(self, Py_ssize_t node) noexcept nogil
     cdef void apply_relocation(self, Py_ssize_t node, Py_ssize_t slot) noexcept nogil
     cdef ParentSet draw_parents(
-        self, Py_ssize_t node, skb_bitgen *bitgen
+        self, Py_ssize_t node, ParentSet present, skb_bitgen *bitgen
     ) noexcept nogil

@@ -33,6 +33,7 @@ cimport cython
 import numpy as np
 
 from skbidag._core._parents cimport (
+    NONE,
     Lot,
     ParentSet,
     draw_subset,
@@ -141,7 +142,10 @@ cdef class OrderState:
         self.take_order(state["order"])
         self.current = state["current"]
         for i in range(self.n):
-            self.standing[i] = Standing(mask[i], sum_[i, 0], sum_[i, 1], sum_[i, 2])
+            self.standing[i].mask = mask[i]
+            self.standing[i].score = sum_[i, 0]
+            self.standing[i].excess = sum_[i, 1]
+            self.standing[i].peak = sum_[i, 2]
 
     # ---------------------------------------------------------------- lookups
 
@@ -159,6 +163,7 @@ cdef class OrderState:
         cdef Standing found
         found.mask = mask
         found.excess = found.peak = 0.0
+        found.logs = False
         if self.maximize:
             found.score = view.maxima[mask] if width == 1 else skb_max_from(
                 view.maxima + mask * width, &self.place[0], view.scattered, limit, width
@@ -168,7 +173,8 @@ cdef class OrderState:
         if width == 1 or found.score == -INFINITY:
             return found
         row = view.ratios + mask * width
-        if row[view.base_column] == 1.0:
+        found.logs = in_logs(view, row)
+        if not found.logs:
             found.excess = skb_sum_from(
                 row, &self.place[0], view.scattered, limit, width
             )
@@ -224,7 +230,7 @@ cdef class OrderState:
                 found.score = row[gained]
             return found
         row = view.ratios + mask * width
-        if row[view.base_column] == 1.0:
+        if not found.logs:
             if gained != NOBODY:
                 found.excess += row[gained]
                 if found.excess > found.peak:
@@ -438,21 +444,22 @@ cdef class OrderState:
     # -------------------------------------------------------------------- drawing
 
     cdef ParentSet draw_parents(
-        self, Py_ssize_t node, skb_bitgen *bitgen
+        self, Py_ssize_t node, ParentSet present, skb_bitgen *bitgen
     ) noexcept nogil:
         """Draw a parent set of the node: its column, then its subset.
 
-        The base column, which is that of most sets, comes first: a row is long.
+        The base column, which is that of most sets, comes first: a row is long. Of
+        the subsets that one comes first which the node has at present, as it may well
+        be drawn again; NONE and NONE if it is not permitted any more.
         """
         cdef:
             const NodeView *view = &self.views.nodes[node]
             int64_t mask = self.standing[node].mask
             double excess = self.standing[node].excess
             const double *row = view.ratios + mask * view.width
-            bint logs
+            bint logs = self.standing[node].logs
             Lot lot = Lot(0.0, -1.0, view.base_column)
         if view.width > 1:
-            logs = in_logs(view, row)
             lot.rest = uniform(bitgen) * (1.0 if logs else excess)
             if not falls_on(
                 &lot, skb_exp(-excess) if logs else 1.0, view.base_column
@@ -463,6 +470,9 @@ cdef class OrderState:
                     INFINITY, -excess if logs else 1.0,
                 )
         return ParentSet(
-            draw_subset(view, <Py_ssize_t> lot.chosen, mask, 0, bitgen),
+            draw_subset(
+                view, <Py_ssize_t> lot.chosen, mask, 0,
+                present.subset if lot.chosen == present.column else NONE, bitgen,
+            ),
             <Py_ssize_t> lot.chosen,
         )

@@ -12,8 +12,10 @@ Drawing
     candidates I taken in already, the sum over the sets that contain them is the
     alternating sum of the sums within the mask without J, over all J in I. That one
     of the needed candidates be in takes one term more, the sum without any of them,
-    until one is. When few candidates are left, when many are in, or when the terms
-    nearly cancel, the sets that remain are enumerated.
+    until one is. A subset that is likely, such as the one a node has at present, comes
+    before all that: if it is not drawn it is taken out of the sums, one term more for
+    as long as what is decided fits it. When few candidates are left, when many are in,
+    or when the terms nearly cancel, the sets that remain are enumerated.
 What stays true
     A set is drawn in proportion to its score among all that are permitted, however
     far below the others in the table they are.
@@ -36,12 +38,17 @@ cdef extern from *:
     /* What an alternating sum must be of its terms: log sums in the thousands have
        twelve digits, so that nine are left. */
     #define SKB_LEAST_SHARE 1e-3
+    /* And what the others must be beside a set that is left out. They are drawn about
+       as rarely, so that six digits do, and so rarely that it costs nothing to go
+       through them all if they are less. */
+    #define SKB_LEAST_BESIDE 1e-6
     /* Where an outsider's sum is less, in nats beside the sum without one, subsets
        may have been lost from it, see _subsets.pyx. */
     #define SKB_LEAST_LOG_RATIO (-64.0)
     #define skb_lowest_bit(x) ((Py_ssize_t)__builtin_ctzll(x))
     """
     const double LEAST_SHARE "SKB_LEAST_SHARE"
+    const double LEAST_BESIDE "SKB_LEAST_BESIDE"
     const double LEAST_LOG_RATIO "SKB_LEAST_LOG_RATIO"
     Py_ssize_t lowest_bit "skb_lowest_bit"(uint64_t mask) noexcept nogil
 
@@ -49,6 +56,7 @@ cdef extern from *:
 cdef enum:
     FEW_BITS = 4  # candidates of which all subsets are enumerated
     MAX_TERMS = 128  # of an alternating sum
+    NONE = -1  # no subset, or no column
 
 
 cdef struct ParentSet:
@@ -105,6 +113,15 @@ cdef inline double log_sum(
     return log_sum + skb_log(row[column]) if row[column] > 0.0 else -INFINITY
 
 
+cdef inline double score_of(
+    const NodeView *view, Py_ssize_t column, int64_t subset
+) noexcept nogil:
+    """Log score of a parent set."""
+    if column == view.base_column:
+        return view.base_scores[subset]
+    return view.scores[subset * view.width + column]
+
+
 # ----------------------------------------------------------------- drawing a column
 
 
@@ -148,13 +165,15 @@ cdef inline bint falls_on_column(
 
 cdef struct Family:
     # Sets that contain what is included, any of what is undecided, and one at least
-    # of what is needed, unless that is 0.
+    # of what is needed, unless that is 0; but not the one that is left out.
     int64_t included
     int64_t undecided
     int64_t needed
-    # The sum of their scores, and its terms: plus or minus the sum within all that is
-    # included or undecided and not gone.
+    int64_t left_out
+    # The sum of their scores, and its terms: minus that of the one left out, plus or
+    # minus the sum within all that is included or undecided and not gone.
     double total
+    double out
     Py_ssize_t n_terms
     int64_t gone[MAX_TERMS]
     double term[MAX_TERMS]
@@ -162,11 +181,12 @@ cdef struct Family:
 
 cdef inline int64_t draw_subset(
     const NodeView *view, Py_ssize_t column, int64_t mask,
-    int64_t needed, skb_bitgen *bitgen
+    int64_t needed, int64_t likely, skb_bitgen *bitgen
 ) noexcept nogil:
     """Draw a subset of a mask in proportion to the scores of a column.
 
-    One that has a candidate in `needed`, unless that is 0.
+    One that has a candidate in `needed`, unless that is 0. If nothing is needed, the
+    subset `likely` is looked at first, unless it is NONE.
     """
     cdef:
         Family family
@@ -175,6 +195,8 @@ cdef inline int64_t draw_subset(
     family.included = 0
     family.undecided = mask
     family.needed = needed
+    family.left_out = NONE
+    family.out = 0.0
     family.n_terms = 1
     family.gone[0] = 0
     family.term[0] = family.total = 1.0
@@ -185,6 +207,12 @@ cdef inline int64_t draw_subset(
             log_sum(view, column, mask & ~needed) - log_unit
         )
         family.total += family.term[1]
+    if known and likely != NONE:
+        family.out = skb_exp(score_of(view, column, likely) - log_unit)
+        if uniform(bitgen) < family.out:
+            return likely
+        family.left_out = likely
+        family.total -= family.out
     known = known and not nearly_cancels(&family)
     while (
         known
@@ -195,6 +223,8 @@ cdef inline int64_t draw_subset(
         known = not nearly_cancels(&family)
     if not known:
         log_unit = add_up(view, column, &family)
+        if log_unit == -INFINITY:
+            return likely  # there is no other: it was rounding that left it out
     return draw_enumerated(view, column, &family, log_unit, bitgen)
 
 
@@ -203,7 +233,10 @@ cdef inline bint nearly_cancels(const Family *family) noexcept nogil:
     cdef Py_ssize_t t
     for t in range(family.n_terms):
         size += fabs(family.term[t])
-    return family.total < LEAST_SHARE * size
+    return (
+        family.total + family.out < LEAST_SHARE * size
+        or family.total < LEAST_BESIDE * family.out
+    )
 
 
 cdef inline void decide(
@@ -228,13 +261,19 @@ cdef inline void decide(
         if family.term[t] < 0:
             less[t] = -less[t]
         without += less[t]
+    if family.left_out & bit == 0:
+        without -= family.out
     if uniform(bitgen) * family.total < without:
         family.total = without
         for t in range(family.n_terms):
             family.term[t] = less[t]
+        if family.left_out & bit:
+            leave_none_out(family)
         return
     family.total -= without
     family.included |= bit
+    if family.left_out & bit == 0:
+        leave_none_out(family)
     if bit & family.needed:
         # the need is met: its term and what it would become cancel
         family.needed = 0
@@ -245,17 +284,22 @@ cdef inline void decide(
     family.n_terms *= 2
 
 
+cdef inline void leave_none_out(Family *family) noexcept nogil:
+    """What is decided does not fit the set that is left out."""
+    family.left_out = NONE
+    family.out = 0.0
+
+
 cdef inline double add_up(
     const NodeView *view, Py_ssize_t column, Family *family
 ) noexcept nogil:
     """The family's sum from its scores; returns the logarithm of its unit."""
     cdef:
-        const double *scores = view.scores + family.included * view.width + column
         int64_t subset = family.undecided
         double score, top = -INFINITY, total = 0.0
     while True:
-        if meets_need(family, subset):
-            score = scores[subset * view.width]
+        if belongs(family, subset):
+            score = score_of(view, column, family.included | subset)
             if score > top:
                 total = 1.0 + total * skb_exp(top - score)
                 top = score
@@ -274,19 +318,22 @@ cdef inline int64_t draw_enumerated(
 ) noexcept nogil:
     """Draw a set of a family by going through them."""
     cdef:
-        const double *scores = view.scores + family.included * view.width + column
         int64_t subset = family.undecided
+        double score
         Lot lot = Lot(uniform(bitgen) * family.total, -1.0, subset)
     while True:
-        if meets_need(family, subset) and falls_on(
-            &lot, skb_exp(scores[subset * view.width] - log_unit), subset
-        ):
-            break
+        if belongs(family, subset):
+            score = score_of(view, column, family.included | subset)
+            if falls_on(&lot, skb_exp(score - log_unit), subset):
+                break
         if subset == 0:
             break
         subset = (subset - 1) & family.undecided
     return family.included | lot.chosen
 
 
-cdef inline bint meets_need(const Family *family, int64_t subset) noexcept nogil:
-    return family.needed == 0 or subset & family.needed != 0
+cdef inline bint belongs(const Family *family, int64_t subset) noexcept nogil:
+    """Whether a subset of what is undecided makes up a set of the family."""
+    return (family.needed == 0 or subset & family.needed != 0) and (
+        family.included | subset != family.left_out
+    )

@@ -36,6 +36,7 @@ from libc.stdlib cimport calloc, free
 
 from skbidag._core._parents cimport (
     LEAST_LOG_RATIO,
+    NONE,
     Lot,
     ParentSet,
     draw_subset,
@@ -401,7 +402,7 @@ cdef class RestrictedSums:
         if column != view.base_column and place[view.columns[column]] == near:
             needed = 0  # the outsider meets the need
         return ParentSet(
-            draw_subset(view, column, allowed, needed, bitgen), column
+            draw_subset(view, column, allowed, needed, NONE, bitgen), column
         )
 
     cdef bint falls_on_near(
@@ -507,7 +508,7 @@ cdef class RestrictedSums:
             )
         return ParentSet(
             draw_subset(
-                view, <Py_ssize_t> lot.chosen, allowed, 0, bitgen
+                view, <Py_ssize_t> lot.chosen, allowed, 0, NONE, bitgen
             ),
             <Py_ssize_t> lot.chosen,
         )

@@ -18,6 +18,8 @@ cdef struct NodeView:
     # the same for loops over places, NULL if column j is variable j
     const Py_ssize_t *scattered
     const double *scores
+    # its base column alone: in the table each entry is in another line of the cache
+    const double *base_scores
     const double *ratios
     const double *log_sums
     const double *maxima

@@ -10,6 +10,8 @@ from libc.stdint cimport int16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+import numpy as np
+
 
 cdef class TableViews:
     """Addresses of the tables of all nodes.
@@ -43,6 +45,10 @@ cdef class TableViews:
             self.nodes[i].columns = &columns[0]
             self.nodes[i].base_column = table.base_column
             self.nodes[i].scores = self._matrix(table.scores, columns.shape[0])
+            if table.scores is not None:
+                self.nodes[i].base_scores = self._vector(
+                    np.ascontiguousarray(table.scores[:, table.base_column])
+                )
             self.nodes[i].ratios = self._matrix(table.ratios, columns.shape[0])
             self.nodes[i].maxima = self._matrix(table.maxima, columns.shape[0])
             self.nodes[i].log_sums = self._vector(table.log_sums)
