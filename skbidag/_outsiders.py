@@ -5,10 +5,10 @@ nearly all of them of variables that have nothing to do with the node. With many
 variables only the strongest are outsiders: those that add most to the node's score by
 themselves, and beside the first few parents that forward selection picks, the first of
 each of these steps, then the second, and so on. One that depends on the node shows at
-some step, unless others cancel its effect. Which variables these are does not depend on the space, so
-tables of nodes whose candidates stay are kept. A search still looks at all variables as
-additions to the parents that a node has (`_search/_expansion.py`), and what chains miss
-is told as `outside_mass_`.
+some step, unless others cancel its effect. Which variables these are does not depend on
+the space, so that tables of nodes whose candidates stay are kept. A search still looks
+at all variables as additions to the parents that a node has (`_search/_expansion.py`),
+and what chains miss is told as `outside_mass_`.
 
 Cost: a handful of calls of `addition_scores` per node.
 """

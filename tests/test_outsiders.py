@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skbidag import _outsiders, _tables
+from skbidag import OrderMCMCStructure, _outsiders, _tables
 from skbidag._chains import bit_generator, move_mixture
 from skbidag._constraints import resolve_constraints
 from skbidag._core._dag import DAGChain
 from skbidag._core._order import OrderChain
 from skbidag._core._partition import PartitionChain
 from skbidag._dag_walk import dag_moves
-from skbidag._outsiders import MOST_OUTSIDERS, strongest_outsiders
+from skbidag._outsiders import strongest_outsiders
 from skbidag._partition import partition_moves, partition_of_dag
 from skbidag._search import order_moves
 from skbidag._search_space import make_space
@@ -144,8 +144,6 @@ def test_the_strongest_are_outsiders(kind, monkeypatch):
 @pytest.mark.slow
 def test_search_among_many_variables():
     network = make_gaussian_network(600, 300, random_state=4)
-    from skbidag import OrderMCMCStructure
-
     model = OrderMCMCStructure(random_state=0, n_iter=20_000).fit(network.data)
     truth = np.asarray(network.adjacency) != 0
     # the best DAG is at or above the generating one
@@ -153,6 +151,4 @@ def test_search_among_many_variables():
         model.score_.dag_score(truth) - 1e-6
     )
     assert model.outside_mass_.shape == (300,)
-    extra = model.search_space_  # permitted edges; few enough to be tables
-    assert extra.sum(axis=0).max() <= 14
-    assert MOST_OUTSIDERS < 300
+    assert (model.outside_mass_ >= 0).all()
