@@ -29,14 +29,16 @@ LEAST_PROBABILITY = 0.01
 FLAT_POWER = 0.25
 # How often the space may grow.
 MOST_ROUNDS = 2
-# Orders, each with a DAG, that a short chain gives.
+# Orders, each with a DAG, that a short chain gives; fewer if their matrices have more
+# entries in all.
 N_DRAWS = 200
+MOST_ENTRIES = 4e8
 # What the tables of the larger space may cost, or half as much again as they did.
 COVER_SECONDS = 0.05
 COVER_BYTES = 3e8
 
 
-def short_chain(tables, order, stream, n_iter=None, n_draws=N_DRAWS, power=1.0):
+def short_chain(tables, order, stream, n_iter=None, n_draws=None, power=1.0):
     """Let a chain walk on tables with sums, and keep what it sees.
 
     Parameters
@@ -49,8 +51,8 @@ def short_chain(tables, order, stream, n_iter=None, n_draws=N_DRAWS, power=1.0):
         Random numbers.
     n_iter : int, default=None
         Steps; None for as many as a search over orders makes.
-    n_draws : int, default=N_DRAWS
-        How many orders to keep.
+    n_draws : int, default=None
+        How many orders to keep; None for `N_DRAWS`, or what `MOST_ENTRIES` permit.
     power : float, default=1.0
         Of the scores of orders: with less than one it sees more kinds of orders.
 
@@ -61,6 +63,7 @@ def short_chain(tables, order, stream, n_iter=None, n_draws=N_DRAWS, power=1.0):
     """
     n = len(tables)
     n_iter = n_iter or auto_n_iter(n, 3.5)
+    n_draws = n_draws or int(np.clip(MOST_ENTRIES / n**2, 1, N_DRAWS))
     moves = move_mixture("auto", order_moves(n))
     chain = OrderChain(tables.views(), stream, order, moves)
     packed = np.zeros((n_draws, n, -(-n // 8)), dtype=np.uint8)
