@@ -49,7 +49,8 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     alpha : float or "auto", default="auto"
         Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
     extra_parent : bool, default=True
-        Whether each node may take one parent from outside its permissible set.
+        Whether each node may take one parent from outside its permissible set, with
+        more than 256 variables one of the strongest.
         Without, the space never grows.
     max_parents : int or "auto", default="auto"
         The largest permissible set (hard limit). "auto" is all other variables where

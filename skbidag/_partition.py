@@ -140,7 +140,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     alpha : float or "auto", default="auto"
         Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
     extra_parent : bool, default=True
-        Whether each node may take one parent from outside its permissible set.
+        Whether each node may take one parent from outside its permissible set, with
+        more than 256 variables one of the strongest.
     max_parents : int or "auto", default="auto"
         The largest permissible set. A node with more candidates keeps the
         strongest, with a warning. Tables take 2**max_parents rows. "auto" is
