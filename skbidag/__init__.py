@@ -27,6 +27,7 @@ _SUBMODULES = {
     "graphs",
     "inspection",
     "metrics",
+    "score_files",
     "scores",
 }
 

@@ -221,6 +221,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             log_score_=sampled.log_score,
             cpdag_=graphs.to_cpdag(sampled.adjacency),
             _progress=sampled.progress,
+            _space=sampled.progress.found.space,
         )
 
     def _draws_made(self):

@@ -226,6 +226,8 @@ class ExactStructure(StructureLearner):
         check_effort(space, None if alone else self.posterior, self.memory_limit)
         best = find_best_dag(problem.score, space, self.n_jobs)
         log_score = problem.score.dag_score(best)
+        if log_score == -np.inf:
+            raise ValueError("No DAG of the search space has a score above -inf.")
         if alone:
             exact = ExactPosterior(
                 to_cpdag(best).astype(float), best[None], np.array([log_score])
@@ -240,7 +242,8 @@ class ExactStructure(StructureLearner):
                 self.n_jobs,
             )
         self.score_ = problem.score
-        self.search_space_ = space.permitted
+        self.search_space_ = space.permitted.copy()
+        self._space = space
         self.adjacency_probabilities_ = exact.probabilities
         self.dag_samples_ = DAGSamples(np.packbits(exact.dags[None], axis=-1))
         self.log_score_trace_ = exact.log_scores[None]
