@@ -6,7 +6,8 @@
     python benchmarks/discrete.py --methods search    # the others' results stay
 
 Samples of N = 2n and 10n rows from well-known networks, and from binary networks on
-power-law graphs (Barabási–Albert) with n = 100 variables, as in the paper. Each method
+power-law graphs (Barabási–Albert) with n = 100 variables, as in the paper, where a node
+has at most five parents (``--networks power-law-five``) or any number. Each method
 learns in a process of its own with a time limit; where it does not finish, the table
 says so. Methods are the iterative search, order and partition MCMC on its final space,
 causal-learn's GES with BDeu, and pgmpy's hill climbing with BDeu; peers that are not
@@ -50,15 +51,20 @@ NETWORKS = [
     "hepar2",
     "andes",
     "power-law",
+    "power-law-five",
 ]
 THRESHOLDS = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 
 
 def make_data(name, factor, seed):
     """Rows, as codes of the levels, and the DAG they come from."""
-    if name == "power-law":
+    if name.startswith("power-law"):
         bunch = make_discrete_network(
-            factor * 100, 100, graph="barabasi_albert", random_state=seed
+            factor * 100,
+            100,
+            graph="barabasi_albert",
+            max_parents=5 if name == "power-law-five" else None,
+            random_state=seed,
         )
         return bunch.data, bunch.adjacency
     network = load_network(name)

@@ -2,15 +2,21 @@
 
     python benchmarks/pc.py            # all, a minute and a half of it causal-learn
     python benchmarks/pc.py --quick    # without causal-learn at 80 variables
+    python benchmarks/pc.py --against-causal-learn --seed 7    # do they agree?
 
 The graphs are Erdős–Rényi with two parents on average, weights from U(0.4, 2) and
 unit noise; the columns are standardized. With a hub, one node has three parents and so
 many children, all others have up to two parents, and weights are from U(0.4, 0.8),
 which leaves the hub more neighbors. Times are the best of several runs, except that
 causal-learn runs once where it takes more than a second.
+
+With --against-causal-learn no time is taken: on sixty data sets of random sizes, tests,
+significance levels and constraints, skeleton, separating sets and directions must be
+those of causal-learn. Some ten seconds; CI runs it with another seed each time.
 """
 
 import argparse
+import sys
 
 import numpy as np
 from common import best_of, timed
@@ -57,6 +63,64 @@ def best_time(function, repeats):
     return best, result
 
 
+def random_problem(rng):
+    """Data, and what PC is asked for."""
+    n = int(rng.integers(3, 13))
+    X = make_data(n, int(rng.integers(50, 600)), int(rng.integers(2**31)))
+    test = str(rng.choice(["fisherz", "gsq", "chisq"]))
+    if test != "fisherz":
+        X = make_levels(X, int(rng.integers(2, 5)))
+    place = rng.permutation(n)
+    onward = place[:, None] < place
+    required = onward & (rng.random((n, n)) < 0.03)
+    return {
+        "X": X,
+        "test": test,
+        "alpha": float(rng.choice([0.01, 0.05, 0.2, 0.4])),
+        "required": required,
+        "forbidden": (rng.random((n, n)) < rng.choice([0.0, 0.1])) & ~required,
+    }
+
+
+def differences(problem):
+    """What the compiled search and causal-learn disagree about, a list of words."""
+    ours, theirs = (
+        pc_skeleton(**problem, accelerate=accelerate, orient=True)
+        for accelerate in (True, False)
+    )
+
+    def sets(result):
+        return {
+            pair: frozenset().union(*(np.atleast_1d(s).tolist() for s in found))
+            for pair, found in result.separators().items()
+        }
+
+    agree = {
+        "skeleton": np.array_equal(ours.skeleton, theirs.skeleton),
+        "directions": np.array_equal(ours.directed, theirs.directed),
+        "separating sets": sets(ours) == sets(theirs),
+    }
+    return [what for what, same in agree.items() if not same]
+
+
+def compare(seed, n_problems):
+    """Tell on how many random problems the two agree; True if on all."""
+    print(f"seed {seed}")
+    wrong = 0
+    for number in range(n_problems):
+        problem = random_problem(np.random.default_rng([seed, number]))
+        found = differences(problem)
+        if found:
+            wrong += 1
+            n_samples, n_features = problem["X"].shape
+            print(
+                f"problem {number} ({problem['test']}, {n_samples} rows, {n_features} "
+                f"variables, alpha {problem['alpha']}): {', '.join(found)} differ"
+            )
+    print(f"{n_problems - wrong} of {n_problems} as in causal-learn")
+    return wrong == 0
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -66,7 +130,12 @@ def main():
     )
     parser.add_argument("--repeats", type=int, default=5, help="runs to take the best")
     parser.add_argument("--seed", type=int, default=0, help="seed of the data")
+    parser.add_argument(
+        "--against-causal-learn", action="store_true", help="compare results alone"
+    )
     args = parser.parse_args()
+    if args.against_causal_learn:
+        sys.exit(not compare(args.seed, 10 if args.quick else 60))
 
     # The first use imports causal-learn, which is nobody's search time.
     pc_skeleton(make_data(4, 50, 0), alpha=0.1, accelerate=False)

@@ -13,6 +13,7 @@ from importlib import import_module as _import_module
 _HOMES = {
     "CausalEffects": "_causal",
     "DAGSamples": "_posterior",
+    "ExactStructure": "_exact",
     "IterativeSearchStructure": "_iterative",
     "MarkovBlanketSelector": "_selection",
     "OrderMCMCStructure": "_order",
@@ -26,12 +27,14 @@ _SUBMODULES = {
     "graphs",
     "inspection",
     "metrics",
+    "score_files",
     "scores",
 }
 
 __all__ = [
     "CausalEffects",
     "DAGSamples",
+    "ExactStructure",
     "IterativeSearchStructure",
     "MarkovBlanketSelector",
     "OrderMCMCStructure",

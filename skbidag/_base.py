@@ -1,4 +1,4 @@
-"""The contract of the structure learners: parameters, and the template of fit.
+"""The contract of the estimators that sample by chains: the template of fit.
 
 ``fit`` goes through the same stations for all of them, see the methods in order:
 pose the problem (score, constraints), find the search space, sample on it, keep what
@@ -7,35 +7,25 @@ where its search space comes from.
 """
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
-from skbidag._constraints import resolve_constraints, without_constants
-from skbidag._data import (
-    Rows,
-    check_weights,
-    complete_rows,
-    display_name,
-    empty_like,
-    names_of,
-)
+from skbidag._data import Rows
 from skbidag._fingerprint import fingerprint, refuse_another
-from skbidag._fitted import EdgesMixin, RowsMixin
+from skbidag._learner import StructureLearner
 from skbidag._observer import ChainObserver
 from skbidag._posterior import split_rhat_of_counts
-from skbidag._problem import Problem
 from skbidag._sampling import Progress, Sampling, SamplingSettings
 from skbidag._search import (
     Searcher,
@@ -43,75 +33,36 @@ from skbidag._search import (
     SearchSettings,
     search_structure,
 )
-from skbidag._search_space import MOST_PARENTS, in_order_of, is_union, start_space
+from skbidag._search_space import MOST_PARENTS, in_order_of, start_space
 from skbidag._sklearn import (
     CallbackSupportMixin,
-    HasMethods,
     Interval,
     StrOptions,
-    _check_feature_names,
     _fit_context,
-    _num_samples,
     with_callbacks,
 )
-from skbidag.scores import BaseScore
-from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
 
 # More parents than this from outside the space, per DAG, and a node's are not known.
 LARGEST_OUTSIDE_MASS = 0.25
 
-# What says which DAGs there are, and what else makes a problem, with their defaults
-CONSTRAINTS = {"forbidden_edges": None, "required_edges": None, "tiers": None}
-PROBLEM = {
-    **CONSTRAINTS,
-    "score": "auto",
-    "categorical_features": "auto",
-    "edge_prior": None,
-}
 
-
-class BaseStructure(
-    CallbackSupportMixin, RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator
-):
-    """Base class of the structure learners."""
+class BaseStructure(CallbackSupportMixin, StructureLearner):
+    """Base class of the structure learners that sample by chains."""
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
-        "score": [StrOptions(SCORE_NAMES), BaseScore],
-        "categorical_features": [StrOptions({"auto"}), None, "array-like"],
-        "search_space": [
-            StrOptions({"pc", "glasso", "iterative", "full"}),
-            "array-like",
-            callable,
-            HasMethods("fit"),
-            list,
-        ],
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+        **StructureLearner._parameter_constraints,
         "extra_parent": ["boolean"],
-        "max_parents": [
-            StrOptions({"auto"}),
-            Interval(Integral, 0, MOST_PARENTS, closed="both"),
-        ],
-        "forbidden_edges": [None, "array-like", list, tuple],
-        "required_edges": [None, "array-like", list, tuple],
-        "tiers": [None, list, tuple],
-        "edge_prior": [None, "array-like"],
         "n_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "burn_in": [Interval(Real, 0, 1, closed="left")],
         "n_chains": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "max_time": [None, Interval(Real, 0, None, closed="left")],
-        "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
     }
 
     # --------------------------------------------------- what a subclass must say
-
-    #: What edge probabilities are of: "order-weighted" or "over DAGs".
-    _posterior: str
 
     @abstractmethod
     def _walk(self, n_features):
@@ -196,86 +147,6 @@ class BaseStructure(
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
 
-    def _pose(self, X, sample_weight):
-        """Fit the score and resolve the constraints; all input errors arise here."""
-        self._refuse_other_problems()
-        _check_feature_names(self, X, reset=True)
-        self._template = empty_like(X)
-        X, sample_weight = self._complete_rows(X, sample_weight)
-        names, categorical = names_of(self), self.categorical_features
-        score = resolve_score(
-            vars(self)["score"],
-            X,
-            categorical,
-            sample_weight=sample_weight,
-            names=names,
-        )
-        score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
-        self.n_features_in_ = score.n_features_in_
-        self.posterior_ = self._posterior
-        self.feature_kinds_ = kinds_seen(score, X, categorical, sample_weight)
-        most_parents = MOST_PARENTS if self.max_parents == "auto" else self.max_parents
-        constraints = resolve_constraints(
-            self.n_features_in_,
-            names,
-            forbidden_edges=self.forbidden_edges,
-            required_edges=self.required_edges,
-            tiers=self.tiers,
-            max_parents=most_parents,
-        )
-        data, weights = score.test_data(X, sample_weight)
-        constraints = without_constants(constraints, data, weights)
-        return Problem(score, data, weights, names, constraints)
-
-    def _refuse_other_problems(self):
-        """Estimators inside `search_space` must not have constraints of their own.
-
-        They would hold for the search space alone, which chains may leave. Nor may a
-        search that this estimator runs have another score or prior: they would be
-        ignored. The same ones twice do no harm.
-        """
-        spaces, mine = self.search_space, self.get_params(deep=False)
-        for space in spaces if is_union(spaces) else [spaces]:
-            if isinstance(space, FrozenEstimator):
-                space = space.estimator
-            if not isinstance(space, BaseEstimator):
-                continue
-            runs = isinstance(space, Searcher) and not hasattr(space, "search_space_")
-            own = space.get_params(deep=False)
-            for name, default in (PROBLEM if runs else CONSTRAINTS).items():
-                value = own.get(name, default)
-                if not (same(value, default) or same(value, mine[name])):
-                    raise ValueError(
-                        f"search_space={type(space).__name__}({name}=...): give {name} "
-                        f"to {type(self).__name__} itself. There it holds for every "
-                        "DAG; here it would for the search space alone."
-                    )
-
-    def _complete_rows(self, X, sample_weight):
-        """Leave out rows with missing cells, with a warning."""
-        if _num_samples(X) == 0:
-            return X, sample_weight  # the score's complaint
-        complete, column = complete_rows(X)
-        if complete.all():
-            return X, sample_weight
-        if not complete.any():
-            raise ValueError(
-                "Input X contains NaN or missing cells in every row, first in column "
-                f"{self._column_name(column)}: there is no complete row to learn from."
-            )
-        warnings.warn(
-            f"{np.sum(~complete)} of {len(complete)} rows of X have missing cells, "
-            f"first in column {self._column_name(column)}; they are left out.",
-            UserWarning,
-            stacklevel=4,
-        )
-        if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, len(complete))[complete]
-        return _safe_indexing(X, np.flatnonzero(complete)), sample_weight
-
-    def _column_name(self, column):
-        return display_name(names_of(self), column)
-
     def _progress_to_go_on_from(self):
         """Where the last fit's chains stand, if this fit is to go on with them."""
         if not (self.warm_start and hasattr(self, "adjacency_")):
@@ -350,6 +221,7 @@ class BaseStructure(
             log_score_=sampled.log_score,
             cpdag_=graphs.to_cpdag(sampled.adjacency),
             _progress=sampled.progress,
+            _space=sampled.progress.found.space,
         )
 
     def _draws_made(self):
@@ -421,39 +293,6 @@ class BaseStructure(
             stacklevel=2,
         )
 
-    # --------------------------------------------------- scikit-learn's conventions
-
-    def get_params(self, deep=True):
-        """Get parameters for this estimator.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to include those of the score and of other objects that are
-            estimators, as ``score__alpha_mu``.
-
-        Returns
-        -------
-        params : dict
-            Parameter names mapped to their values.
-        """
-        params = super().get_params(deep=deep)
-        score = params["score"] = vars(self)["score"]  # getattr gives the method
-        if deep and isinstance(score, BaseScore):
-            nested = score.get_params().items()
-            params.update((f"score__{name}", value) for name, value in nested)
-        return params
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True  # in predict: an unobserved cell
-        return tags
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "adjacency_")
-
 
 class SamplerMixin:
     """What the samplers share: their space may come from a search."""
@@ -490,16 +329,3 @@ class SamplerMixin:
             if space.contains(best):
                 return SearchResult(space, best)
         return SearchResult(space)
-
-
-def same(one, other):
-    """Whether two parameters have the same value: arrays, scores, or plain objects."""
-    if one is other:
-        return True
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    if isinstance(one, BaseScore) and type(one) is type(other):
-        params = other.get_params()
-        return all(same(value, params[k]) for k, value in one.get_params().items())
-    equal = one == other
-    return isinstance(equal, bool) and equal

@@ -66,6 +66,8 @@ def find_skeleton(
         Which pairs are left.
     directed : ndarray of bool, shape (n_features, n_features)
         The CPDAG, or the skeleton if it is not oriented.
+    separators : dict
+        For each pair x < y that is not left, the sets that separate it.
     n_tests : list of int
         Number of tests for each size of the conditioning set.
     """
@@ -85,11 +87,16 @@ def find_skeleton(
             max_k=max_conditioning,
         )
     skeleton = graph.G.graph != 0
+    separators = {
+        (x, y): graph.sepset[x, y]
+        for x, y in np.argwhere(np.triu(~skeleton, 1)).tolist()
+        if graph.sepset[x, y] is not None
+    }
     if orient:
         graph = _orient(graph, forbidden, required)
     n_depths = max(counted.n_tests, default=-1) + 1
     n_tests = [counted.n_tests[depth] for depth in range(n_depths)]
-    return skeleton, _to_directed(graph, skeleton), n_tests
+    return skeleton, _to_directed(graph, skeleton), separators, n_tests
 
 
 @contextmanager
@@ -185,14 +192,39 @@ def orient_skeleton(skeleton, separators, forbidden, required):
     return _to_directed(orient_quickly(graph, forbidden, required), skeleton)
 
 
-def to_causal_graph(skeleton, separators):
+def oriented_graph(skeleton, separators, forbidden, required, names=None):
+    """causal-learn's graph of a skeleton that was found elsewhere, oriented.
+
+    Parameters
+    ----------
+    skeleton, separators, forbidden, required
+        As in :func:`orient_skeleton`.
+    names : sequence of str, default=None
+        Names of the nodes; None for causal-learn's own, X1, X2, ...
+
+    Returns
+    -------
+    graph : causallearn.graph.GraphClass.CausalGraph
+        What causal-learn's ``pc`` returns, but for the test and the time.
+    """
+    quick = orient_quickly(to_causal_graph(skeleton, separators), forbidden, required)
+    graph = to_causal_graph(skeleton, separators, names)
+    graph.G.graph[:] = quick.G.graph
+    graph.G.dpath[:] = quick.G.dpath
+    graph.definite_UC = quick.definite_UC
+    graph.definite_non_UC = quick.definite_non_UC
+    return graph
+
+
+def to_causal_graph(skeleton, separators, names=None):
     """Fill a causal-learn graph, past its constructor's object for every pair."""
     from causallearn.graph.GeneralGraph import GeneralGraph
     from causallearn.graph.GraphClass import CausalGraph
     from causallearn.graph.GraphNode import GraphNode
 
+    names = _node_names(len(skeleton)) if names is None else names
     graph = CausalGraph(0)
-    graph.G = GeneralGraph([GraphNode(name) for name in _node_names(len(skeleton))])
+    graph.G = GeneralGraph([GraphNode(str(name)) for name in names])
     graph.G.graph[skeleton] = -1
     graph.sepset = np.empty(skeleton.shape, dtype=object)
     for (x, y), sets in separators.items():

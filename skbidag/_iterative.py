@@ -330,6 +330,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.cpdag_ = to_cpdag(found.adjacency)
         self.log_score_ = problem.score.dag_score(found.adjacency)
         self.search_space_ = found.space.permitted.copy()
+        self._space = found.space
         self.outside_mass_ = np.full(len(found.adjacency), np.nan)
         self.adjacency_probabilities_ = self.cpdag_.astype(float)
         self.posterior_ = "best DAG alone"

@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, comb, ndtri
 
-from skbidag._causal_learn import find_skeleton, orient_skeleton
+from skbidag._causal_learn import find_skeleton, orient_skeleton, oriented_graph
 from skbidag._core._pc import separate_discrete, separate_gaussian
-from skbidag._data import check_weights
+from skbidag._data import check_weights, display_name
+from skbidag._kinds import are_few
 from skbidag._parallel import run_threads
 
 # Share of a variable's variance below which it counts as determined by others. The
@@ -54,12 +55,37 @@ class PCResult:
     undecided : ndarray of bool, shape (n_features, n_features)
         Symmetric; edges of the skeleton that stayed because not all conditioning sets
         were tried, for these were too many.
+    separators : callable
+        Gives, for each pair x < y that is not joined, the sets that separate it. The
+        compiled search looks for all of them only if it has to, and then again.
+    forbidden, required : ndarray of bool, shape (n_features, n_features)
+        The constraints.
     """
 
     skeleton: NDArray[np.bool_]
     directed: NDArray[np.bool_]
     n_tests: list[int]
     undecided: NDArray[np.bool_]
+    separators: "_Known | _CompiledSearch"
+    forbidden: NDArray[np.bool_]
+    required: NDArray[np.bool_]
+
+    def causal_graph(self, names=None):
+        """The result as causal-learn has it, oriented by its rules.
+
+        Parameters
+        ----------
+        names : sequence of str, default=None
+            Names of the nodes.
+
+        Returns
+        -------
+        graph : causallearn.graph.GraphClass.CausalGraph
+            Skeleton, separating sets and directions.
+        """
+        return oriented_graph(
+            self.skeleton, self.separators(), self.forbidden, self.required, names
+        )
 
 
 def pc_skeleton(
@@ -163,6 +189,7 @@ def pc_skeleton(
            [1, 0, 1],
            [0, 1, 0]])
     """
+    names = getattr(X, "columns", None)
     X = np.asarray(X)
     _check_settings(X, alpha, max_conditioning)
     n_features = X.shape[1]
@@ -171,21 +198,24 @@ def pc_skeleton(
     _check_contradictions(forbidden, required)
     X, sample_weight = _check_weight(X, sample_weight)
     if test in ("chisq", "gsq"):
-        X = _encode(X)
+        X = _encode(X, test, names)
     if accelerate and test in _COMPILED:
-        skeleton, separators, n_tests, undecided = compiled_search(
+        search = _CompiledSearch(
             _COMPILED[test](X, sample_weight, alpha),
             forbidden & forbidden.T,
             required | required.T,
-            max_conditioning=max_conditioning,
-            n_jobs=n_jobs,
-            collect=orient,
+            max_conditioning,
+            n_jobs,
         )
-        directed = skeleton.copy()
+        skeleton, separators, n_tests, undecided = search.run(collect=orient)
+        directed, of_pairs = skeleton.copy(), search
         if orient:
             directed = orient_skeleton(skeleton, separators, forbidden, required)
-        return PCResult(skeleton, directed, n_tests, undecided)
-    skeleton, directed, n_tests = find_skeleton(
+            of_pairs = _Known(separators)
+        return PCResult(
+            skeleton, directed, n_tests, undecided, of_pairs, forbidden, required
+        )
+    skeleton, directed, separators, n_tests = find_skeleton(
         _repeat_rows(X, sample_weight, test),
         test=test,
         alpha=alpha,
@@ -195,7 +225,49 @@ def pc_skeleton(
         random_state=random_state,
         orient=orient,
     )
-    return PCResult(skeleton, directed, n_tests, np.zeros_like(skeleton))
+    return PCResult(
+        skeleton,
+        directed,
+        n_tests,
+        np.zeros_like(skeleton),
+        _Known(separators),
+        forbidden,
+        required,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """Separating sets that were found on the way."""
+
+    separators: dict
+
+    def __call__(self):
+        return self.separators
+
+
+@dataclass(frozen=True, eq=False)
+class _CompiledSearch:
+    """A compiled search that can be made again, for what it did not collect."""
+
+    test: "_FisherZ | _Contingency"
+    banned: NDArray[np.bool_]
+    kept: NDArray[np.bool_]
+    max_conditioning: int | None
+    n_jobs: int | None
+
+    def run(self, collect):
+        return compiled_search(
+            self.test,
+            self.banned,
+            self.kept,
+            max_conditioning=self.max_conditioning,
+            n_jobs=self.n_jobs,
+            collect=collect,
+        )
+
+    def __call__(self):
+        return self.run(collect=True)[1]
 
 
 # Input -----------------------------------------------------------------------
@@ -256,14 +328,32 @@ def _repeat_rows(X, sample_weight, test):
     return np.repeat(X, sample_weight.astype(np.intp), axis=0)
 
 
-def _encode(X):
+def _encode(X, test, names=None):
     """Replace the values of each column by the numbers of its levels."""
     codes = np.empty(X.shape, dtype=np.intc)
     for j, column in enumerate(X.T):
         if (column != column).any():
             raise ValueError(f"Column {j} of X has missing values.")
-        codes[:, j] = np.unique(column, return_inverse=True)[1]
+        levels, codes[:, j] = np.unique(column, return_inverse=True)
+        fraction = _some_fraction(levels)
+        if fraction is not None and not are_few(len(levels), len(column)):
+            # with about as many levels as rows, all pairs would pass for independent
+            raise ValueError(
+                f"test={test!r} is for categories, but column {display_name(names, j)} "
+                f"of X holds {len(levels)} different numbers with fractions, such as "
+                f"{fraction:g}. Use test='fisherz' for continuous data, or discretize."
+            )
     return codes
+
+
+def _some_fraction(levels):
+    """The first of some values that is a number, and not whole; None if none is."""
+    if levels.dtype.kind == "O":
+        levels = np.array([v for v in levels if isinstance(v, float)], dtype=float)
+    if levels.dtype.kind != "f":
+        return None
+    fractions = levels[levels != np.floor(levels)]
+    return fractions[0] if len(fractions) else None
 
 
 # The compiled search ---------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from skbidag._constraints import resolve_constraints
 from skbidag._data import check_weights, display_name, names_of
@@ -73,6 +74,9 @@ class PCSkeleton(BaseEstimator):
     undecided_ : ndarray of bool, shape (n_features, n_features)
         Symmetric; pairs that are permitted because not all their tests were made, see
         Notes. A warning tells if there are any.
+    causal_graph_ : causallearn.graph.GraphClass.CausalGraph
+        The result as causal-learn has it, with its separating sets and directions. It
+        is made when it is asked for, see Notes.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -80,6 +84,15 @@ class PCSkeleton(BaseEstimator):
 
     Notes
     -----
+    For "fisherz", "gsq" and "chisq" the skeleton is found by kernels of this package;
+    it is the one that causal-learn finds, many times slower. Any other test, and all of
+    them with ``accelerate=False``, runs in causal-learn, and directions are always
+    found by its rules. ``causal_graph_`` is what its ``pc(X, alpha, test)`` returns as
+    far as skeleton, separating sets and directions go. Since a skeleton does without
+    them, separating sets are looked for when ``causal_graph_`` is asked for first: by
+    the compiled search once more, for which a fitted `PCSkeleton` holds the
+    correlations, or the rows of categorical data.
+
     The number of tests grows exponentially with a node's neighbors, so where it would
     be too large, a node's edges are not tested from its side given sets of that size:
     above 20 million for "fisherz" and 250,000 for "gsq" and "chisq", which all sets of
@@ -105,6 +118,12 @@ class PCSkeleton(BaseEstimator):
     >>> permitted = pc.fit(network.data).search_space_
     >>> bool(permitted[0, 1]), bool(permitted[2, 3])
     (True, False)
+
+    As causal-learn's graph, for its tools:
+
+    >>> graph = PCSkeleton(alpha=0.01).fit(network.data).causal_graph_
+    >>> graph.G.get_num_nodes()
+    8
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
@@ -209,11 +228,20 @@ class PCSkeleton(BaseEstimator):
             accelerate=self.accelerate,
             orient=self.orient,
         )
+        self._result, self._causal_graph = result, None
         self.n_tests_ = result.n_tests
         self.undecided_ = result.undecided
         found = result.directed if self.orient else result.skeleton
         self.search_space_ = (found & ~constraints.forbidden) | constraints.required
         return self.search_space_
+
+    @property
+    def causal_graph_(self):
+        """The result as causal-learn's ``CausalGraph``, made when it is asked for."""
+        check_is_fitted(self)
+        if self._causal_graph is None:
+            self._causal_graph = self._result.causal_graph(names_of(self))
+        return self._causal_graph
 
     def _usual_test(self, X, sample_weight):
         """The test for columns of this kind."""

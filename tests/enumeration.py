@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from skbidag._search_space import SearchSpace
 from skbidag._tables import build_tables
-from skbidag.scores import BDe, BGe
+from skbidag.scores import BDe, BGe, TabulatedScore
 
 
 def make_space(n, *, permitted=None, extended=True, required=(), forbidden=()):
@@ -47,6 +47,23 @@ def discrete_data(seed, n_samples, levels):
     return X
 
 
+def listed(n, seed, share=0.5):
+    """Scores of some of the parent sets, among them the empty one."""
+    rng = np.random.default_rng(seed)
+    tables = []
+    for node in range(n):
+        others = [i for i in range(n) if i != node]
+        sets = [
+            parents
+            for size in range(n)
+            for parents in itertools.combinations(others, size)
+        ]
+        kept = [s for s in sets if not s or rng.random() < share]
+        tables.append(dict(zip(kept, rng.normal(-50, 2, len(kept)), strict=True)))
+    score = TabulatedScore(tables)
+    return score.fit(score.stand_in_rows())
+
+
 SETTINGS = {
     "bge": lambda n: (BGe().fit(gaussian_data(0, 60, n)), make_space(n)),
     "bge restricted": lambda n: (
@@ -71,6 +88,11 @@ SETTINGS = {
     "bde levels extended": lambda n: (
         BDe().fit(discrete_data(6, 150, [8, 2, 4, 6, 3, 2][:n])),
         make_space(n, permitted=sparse(n, 3)),
+    ),
+    "tabulated": lambda n: (listed(n, 7), make_space(n)),
+    "tabulated extended": lambda n: (
+        listed(n, 8),
+        make_space(n, permitted=sparse(n, 4)),
     ),
 }
 

@@ -171,3 +171,18 @@ def test_paper_is_in_the_checkout(benchmark):
     for rows in paper.values():
         assert 0 < rows["MAP", 0.25]["SHDn_median"] < 2
         assert rows["MCMC", 0.6]["seconds_median"] > rows["PCt", ""]["seconds_median"]
+
+
+def test_pc_is_compared_with_causal_learn(benchmark, monkeypatch, capsys):
+    pc = benchmark("pc")
+    assert pc.compare(seed=0, n_problems=4)
+    assert capsys.readouterr().out == "seed 0\n4 of 4 as in causal-learn\n"
+    find = pc.pc_skeleton
+
+    def other_level(*, alpha, accelerate, **kwargs):
+        alpha = alpha / 5 if accelerate else alpha
+        return find(alpha=alpha, accelerate=accelerate, **kwargs)
+
+    monkeypatch.setattr(pc, "pc_skeleton", other_level)
+    assert not pc.compare(seed=0, n_problems=4)
+    assert "skeleton" in capsys.readouterr().out

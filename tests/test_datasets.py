@@ -379,3 +379,24 @@ def test_load_asia():
     check_frequencies(load_network("asia"), asia.data)
     frame = load_asia(as_frame=True).data
     np.testing.assert_array_equal(frame["smoke"].cat.codes, asia.data[:, 2])
+
+
+@pytest.mark.parametrize("max_parents", [0, 2, 5])
+def test_no_node_has_more_than_max_parents(max_parents):
+    kind = {"graph": "barabasi_albert", "power": 0.4, "random_state": 0}
+    free = make_discrete_network(20, 100, **kind)
+    limited = make_discrete_network(20, 100, max_parents=max_parents, **kind)
+    n_parents = free.adjacency.sum(axis=0)
+    assert n_parents.max() > 5
+    assert (limited.adjacency <= free.adjacency).all()
+    np.testing.assert_array_equal(
+        limited.adjacency.sum(axis=0), np.minimum(n_parents, max_parents)
+    )
+    np.testing.assert_array_equal(limited.network.adjacency, limited.adjacency)
+
+
+def test_a_given_graph_with_more_than_max_parents():
+    collider = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
+    make_discrete_network(20, graph=collider, max_parents=2)
+    with pytest.raises(ValueError, match="node 2 has 2 parents, more than max_parents"):
+        make_discrete_network(20, graph=collider, max_parents=1)

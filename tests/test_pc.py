@@ -55,7 +55,7 @@ def causal_learn_pc(X, alpha, test, **kwargs):
 
 def our_graph(X, alpha, test="fisherz", n_jobs=None):
     """What the compiled search finds, oriented, as causal-learn holds it."""
-    X = X if test == "fisherz" else _pc._encode(X)
+    X = X if test == "fisherz" else _pc._encode(X, test)
     none = np.zeros((X.shape[1], X.shape[1]), dtype=bool)
     skeleton, separators, *_ = _pc.compiled_search(
         _pc._COMPILED[test](X, None, alpha), none, none, n_jobs=n_jobs, collect=True
@@ -614,6 +614,69 @@ def test_many_levels():
         np.testing.assert_array_equal(result.skeleton, expected.G.graph != 0)
 
 
+@pytest.mark.parametrize("test", ["chisq", "gsq"])
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_categorical_tests_refuse_continuous_columns(test, as_objects):
+    X = make_gaussian(3, 100, seed=0)
+    X[:, 0] = np.round(X[:, 0])
+    X = X.astype(object) if as_objects else X
+    with pytest.raises(ValueError, match="column 1 of X holds 100 different numbers"):
+        pc_skeleton(X, alpha=0.1, test=test)
+    frame = pd.DataFrame(np.array(X, dtype=float), columns=list("abc"))
+    with pytest.raises(ValueError, match=f"test='{test}' is for categories.*'b'"):
+        PCSkeleton(test=test).fit(frame)
+
+
+# causal-learn's own graph ----------------------------------------------------
+
+
+def sets_of(graph):
+    """Union of the separating sets of each pair, None of pairs without."""
+    return [
+        None if sets is None else frozenset().union(*map(frozenset, flat(sets)))
+        for sets in graph.sepset.ravel()
+    ]
+
+
+def flat(sets):
+    return [s if isinstance(s, tuple) else (s,) for s in sets]
+
+
+@pytest.mark.parametrize("orient", [False, True])
+@pytest.mark.parametrize("accelerate", [False, True])
+@pytest.mark.parametrize("test", ["fisherz", "gsq", "mv_fisherz"])
+def test_causal_graph_is_that_of_causal_learn(test, accelerate, orient):
+    make = make_discrete if test == "gsq" else make_gaussian
+    X = make(8, 300, seed=4)
+    pc = PCSkeleton(alpha=0.1, test=test, accelerate=accelerate, orient=orient).fit(X)
+    ours, theirs = pc.causal_graph_, causal_learn_pc(X, 0.1, test)
+    assert type(ours) is type(theirs)
+    assert type(ours.G) is type(theirs.G)
+    np.testing.assert_array_equal(ours.G.graph, theirs.G.graph)
+    np.testing.assert_array_equal(ours.G.dpath, theirs.G.dpath)
+    assert ours.G.get_node_names() == theirs.G.get_node_names()
+    assert sets_of(ours) == sets_of(theirs)
+    assert ours.find_fully_directed() == theirs.find_fully_directed()
+    assert pc.causal_graph_ is ours
+
+
+def test_causal_graph_has_names_and_constraints():
+    X = pd.DataFrame(make_gaussian(6, 200, seed=2), columns=list("abcdef"))
+    pc = PCSkeleton(required_edges=[("a", "b")], forbidden_edges=[("c", "d")]).fit(X)
+    graph = pc.causal_graph_
+    assert graph.G.get_node_names() == list("abcdef")
+    np.testing.assert_array_equal(
+        (graph.G.graph != 0), pc.search_space_ | pc.search_space_.T
+    )
+    assert (0, 1) in graph.find_fully_directed()
+    # another fit, another graph; and a fitted one can be stored
+    copy = pickle.loads(pickle.dumps(PCSkeleton().fit(X)))
+    np.testing.assert_array_equal(
+        copy.causal_graph_.G.graph, PCSkeleton().fit(X).causal_graph_.G.graph
+    )
+    assert pc.fit(X[["a", "b", "c", "d"]]).causal_graph_.G.get_num_nodes() == 4
+
+
 # The rest of the interface ---------------------------------------------------
 
 
@@ -678,7 +741,7 @@ def test_bad_parameters(kwargs, message):
 
 @pytest.mark.parametrize("test", ["fisherz", "chisq"])
 def test_missing_values_name_the_column(test):
-    X = make_gaussian(3, 20, seed=0)
+    X = make_gaussian(3, 20, seed=0).round()
     X[4, 1] = np.nan
     with pytest.raises(ValueError, match="Column 1 of X has missing"):
         pc_skeleton(X, alpha=0.1, test=test)

@@ -50,6 +50,25 @@ def draw_dag(
     return joined & (place[:, None] < place)
 
 
+def limit_parents(rng, adjacency, max_parents, may_drop):
+    """Let no node have more parents than `max_parents`.
+
+    The surplus of a drawn graph is dropped at random. A graph that was given is either
+    within the limit or wrong.
+    """
+    limited = adjacency.copy()
+    for node in np.flatnonzero(adjacency.sum(axis=0) > max_parents):
+        parents = np.flatnonzero(adjacency[:, node])
+        if not may_drop:
+            raise ValueError(
+                f"graph: node {node} has {len(parents)} parents, more than "
+                f"max_parents={max_parents}."
+            )
+        dropped = rng.permutation(parents)[max_parents:]
+        limited[dropped, node] = False
+    return limited
+
+
 def _islands(rng, n_nodes, n_edges, n_islands, interconnectivity):
     """Independent edges, a given share of them between the islands."""
     island = np.arange(n_nodes) * n_islands // n_nodes

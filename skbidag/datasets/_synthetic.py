@@ -9,7 +9,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from skbidag._sklearn import Interval, StrOptions, validate_params
 from skbidag.datasets._networks import DiscreteNetwork
-from skbidag.datasets._random_graphs import GRAPH_CONSTRAINTS, draw_dag
+from skbidag.datasets._random_graphs import GRAPH_CONSTRAINTS, draw_dag, limit_parents
 from skbidag.graphs import topological_order
 
 # A table above this size is a mistake in the parameters rather than a wish.
@@ -171,6 +171,7 @@ def make_gaussian_network(
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "n_levels": [Interval(Integral, 2, None, closed="left"), "array-like"],
         "concentration": [Interval(Real, 0, None, closed="neither")],
+        "max_parents": [None, Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=True,
@@ -181,6 +182,7 @@ def make_discrete_network(
     *,
     graph: str | ArrayLike = "erdos_renyi",
     expected_parents: float = 2.0,
+    max_parents: int | None = None,
     n_levels: int | tuple[int, int] = 2,
     concentration: float = 1.0,
     power: float = 0.4,
@@ -202,6 +204,11 @@ def make_discrete_network(
         edges between them, or a matrix whose entry [i, j] is the edge i -> j.
     expected_parents : float, default=2.0
         Mean number of parents of a node. More than a DAG can hold gives all it can.
+    max_parents : int, default=None
+        The most parents a node may have, None for any number. A node that has more
+        keeps so many of them, chosen at random, which lowers the mean. The binary
+        networks of [1]_ are those with ``graph="barabasi_albert"`` and five parents at
+        most.
     n_levels : int or tuple of two ints, default=2
         Number of levels of every variable, or the smallest and largest number, between
         which each variable's is drawn.
@@ -237,6 +244,12 @@ def make_discrete_network(
         DESCR : str
             How the data were made.
 
+    References
+    ----------
+    .. [1] J. Kuipers, P. Suter and G. Moffa (2022). Efficient sampling and structure
+       learning of Bayesian networks. Journal of Computational and Graphical
+       Statistics 31. `arXiv:1803.07859 <https://arxiv.org/abs/1803.07859>`_
+
     Examples
     --------
     >>> from skbidag.datasets import make_discrete_network
@@ -245,6 +258,14 @@ def make_discrete_network(
     (50, 6)
     >>> bunch.network
     DiscreteNetwork(n_nodes=6, n_edges=13)
+
+    A binary network on a power-law graph:
+
+    >>> bunch = make_discrete_network(
+    ...     50, 40, graph="barabasi_albert", max_parents=5, random_state=0
+    ... )
+    >>> int(bunch.adjacency.sum(axis=0).max())
+    5
     """
     rng = check_random_state(random_state)
     if isinstance(n_levels, Integral):
@@ -259,6 +280,8 @@ def make_discrete_network(
     adjacency = draw_dag(
         rng, n_features, graph, expected_parents, power, n_islands, interconnectivity
     )
+    if max_parents is not None:
+        adjacency = limit_parents(rng, adjacency, max_parents, isinstance(graph, str))
     n_features = len(adjacency)
     sizes = rng.randint(int(low), int(high) + 1, size=n_features)
     parents = [np.flatnonzero(column) for column in adjacency.T]

@@ -7,6 +7,7 @@ score needs for more than scoring.
 
 from skbidag.scores._categorical import CategoricalScore
 from skbidag.scores._gaussian import GaussianScore, GaussianTerms
+from skbidag.scores._tabulated import TabulatedScore
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bde import BDe
 from skbidag.scores.bge import BGe
@@ -33,4 +34,5 @@ __all__ = [
     "LinearParameterScore",
     "LinearPredictiveScore",
     "PredictiveScore",
+    "TabulatedScore",
 ]

@@ -1,0 +1,204 @@
+"""What every structure learner has: the parameters that make a problem, and its pose.
+
+The data, a score and constraints become a :class:`~skbidag._problem.Problem`; all input
+errors arise there. What is then learned from it is a subclass's own.
+"""
+
+import warnings
+from abc import ABC
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing
+
+from skbidag._constraints import resolve_constraints, without_constants
+from skbidag._data import (
+    check_weights,
+    complete_rows,
+    display_name,
+    empty_like,
+    names_of,
+)
+from skbidag._fitted import EdgesMixin, RowsMixin
+from skbidag._problem import Problem
+from skbidag._search import Searcher
+from skbidag._search_space import MOST_PARENTS, is_union
+from skbidag._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    _check_feature_names,
+    _num_samples,
+)
+from skbidag.scores import BaseScore
+from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
+
+# What says which DAGs there are, and what else makes a problem, with their defaults
+CONSTRAINTS = {"forbidden_edges": None, "required_edges": None, "tiers": None}
+PROBLEM = {
+    **CONSTRAINTS,
+    "score": "auto",
+    "categorical_features": "auto",
+    "edge_prior": None,
+}
+
+
+class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
+    """Base class of the structure learners."""
+
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        "score": [StrOptions(SCORE_NAMES), BaseScore],
+        "categorical_features": [StrOptions({"auto"}), None, "array-like"],
+        "search_space": [
+            StrOptions({"pc", "glasso", "iterative", "full"}),
+            "array-like",
+            callable,
+            HasMethods("fit"),
+            list,
+        ],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+        "max_parents": [
+            StrOptions({"auto"}),
+            Interval(Integral, 0, MOST_PARENTS, closed="both"),
+        ],
+        "forbidden_edges": [None, "array-like", list, tuple],
+        "required_edges": [None, "array-like", list, tuple],
+        "tiers": [None, list, tuple],
+        "edge_prior": [None, "array-like"],
+        "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+
+    #: What edge probabilities are of: "order-weighted" or "over DAGs".
+    _posterior: str
+
+    # --------------------------------------------------------------- the problem
+
+    def _pose(self, X, sample_weight):
+        """Fit the score and resolve the constraints; all input errors arise here."""
+        self._refuse_other_problems()
+        _check_feature_names(self, X, reset=True)
+        self._template = empty_like(X)
+        X, sample_weight = self._complete_rows(X, sample_weight)
+        names, categorical = names_of(self), self.categorical_features
+        score = resolve_score(
+            vars(self)["score"],
+            X,
+            categorical,
+            sample_weight=sample_weight,
+            names=names,
+        )
+        score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
+        self.n_features_in_ = score.n_features_in_
+        self.posterior_ = self._posterior
+        self.feature_kinds_ = kinds_seen(score, X, categorical, sample_weight)
+        most_parents = MOST_PARENTS if self.max_parents == "auto" else self.max_parents
+        constraints = resolve_constraints(
+            self.n_features_in_,
+            names,
+            forbidden_edges=self.forbidden_edges,
+            required_edges=self.required_edges,
+            tiers=self.tiers,
+            max_parents=most_parents,
+        )
+        data, weights = score.test_data(X, sample_weight)
+        constraints = without_constants(constraints, data, weights)
+        return Problem(score, data, weights, names, constraints)
+
+    def _refuse_other_problems(self):
+        """Estimators inside `search_space` must not have constraints of their own.
+
+        They would hold for the search space alone, which chains may leave. Nor may a
+        search that this estimator runs have another score or prior: they would be
+        ignored. The same ones twice do no harm.
+        """
+        spaces, mine = self.search_space, self.get_params(deep=False)
+        for space in spaces if is_union(spaces) else [spaces]:
+            if isinstance(space, FrozenEstimator):
+                space = space.estimator
+            if not isinstance(space, BaseEstimator):
+                continue
+            runs = isinstance(space, Searcher) and not hasattr(space, "search_space_")
+            own = space.get_params(deep=False)
+            for name, default in (PROBLEM if runs else CONSTRAINTS).items():
+                value = own.get(name, default)
+                if not (same(value, default) or same(value, mine[name])):
+                    raise ValueError(
+                        f"search_space={type(space).__name__}({name}=...): give {name} "
+                        f"to {type(self).__name__} itself. There it holds for every "
+                        "DAG; here it would for the search space alone."
+                    )
+
+    def _complete_rows(self, X, sample_weight):
+        """Leave out rows with missing cells, with a warning."""
+        if _num_samples(X) == 0:
+            return X, sample_weight  # the score's complaint
+        complete, column = complete_rows(X)
+        if complete.all():
+            return X, sample_weight
+        if not complete.any():
+            raise ValueError(
+                "Input X contains NaN or missing cells in every row, first in column "
+                f"{self._column_name(column)}: there is no complete row to learn from."
+            )
+        warnings.warn(
+            f"{np.sum(~complete)} of {len(complete)} rows of X have missing cells, "
+            f"first in column {self._column_name(column)}; they are left out.",
+            UserWarning,
+            stacklevel=4,
+        )
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, len(complete))[complete]
+        return _safe_indexing(X, np.flatnonzero(complete)), sample_weight
+
+    def _column_name(self, column):
+        return display_name(names_of(self), column)
+
+    # --------------------------------------------------- scikit-learn's conventions
+
+    def get_params(self, deep=True):
+        """Get parameters for this estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include those of the score and of other objects that are
+            estimators, as ``score__alpha_mu``.
+
+        Returns
+        -------
+        params : dict
+            Parameter names mapped to their values.
+        """
+        params = super().get_params(deep=deep)
+        score = params["score"] = vars(self)["score"]  # getattr gives the method
+        if deep and isinstance(score, BaseScore):
+            nested = score.get_params().items()
+            params.update((f"score__{name}", value) for name, value in nested)
+        return params
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True  # in predict: an unobserved cell
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "adjacency_")
+
+
+def same(one, other):
+    """Whether two parameters have the same value: arrays, scores, or plain objects."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, BaseScore) and type(one) is type(other):
+        params = other.get_params()
+        return all(same(value, params[k]) for k, value in one.get_params().items())
+    equal = one == other
+    return isinstance(equal, bool) and equal
