@@ -91,6 +91,7 @@ cdef class DiscreteWalk:
         double[::1] group_weight
         double largest_segment
         double largest_group
+        double[::1] singles        # what these are worth with an outsider of each class
         # Where rows go when groups are split.
         int[::1] slot
         int[::1] aside
@@ -120,6 +121,7 @@ cdef class DiscreteWalk:
         self.slot = np.empty(max(self.n_rows, n_levels.max()), dtype=np.intc)
         self.aside = np.empty(2 * self.n_rows, dtype=np.intc)
         self.best = np.empty(0)
+        self.singles = np.empty(0)
 
     def fill_table(
         self, int node, candidates, Outsiders outsiders, int base_column, log_odds,
@@ -181,6 +183,8 @@ cdef class DiscreteWalk:
         self.out = out
         self.find_tables(node, n_configurations, pseudo_count)
         self.tally.prepare(outsiders)
+        if self.singles.shape[0] < outsiders.n_classes:
+            self.singles = np.empty(outsiders.n_classes)
         self.prepare_depths()
         self.sort_by_child(self.n_levels[node])
         self.sort_by_configuration(configuration)
@@ -412,7 +416,8 @@ cdef class DiscreteWalk:
             mask, score, log_prior, n_segments + self.n_rows - self.n_active[depth]
         ):
             return
-        self.score_outsiders(depth, mask, score, log_prior)
+        if self.outsiders.n_classes > 0:
+            self.score_outsiders(depth, mask, score, log_prior)
 
     cdef int find_segments(self, int depth) noexcept nogil:
         """Find where the child's levels begin and end, and what they weigh."""
@@ -494,7 +499,7 @@ cdef class DiscreteWalk:
         `base` is the score of the subset itself.
         """
         cdef int number = self.number_of[mask]
-        cdef int c, j, t, levels, outsider, first
+        cdef int c, j, t, outsider
         cdef double fixed
         cdef Groups groups
         groups.rows = &self.order[depth, 0]
@@ -503,26 +508,21 @@ cdef class DiscreteWalk:
         groups.first_segment = &self.first_segment[0]
         groups.segment_end = &self.segment_end[0]
         for c in range(self.outsiders.n_classes):
-            levels = self.outsiders.levels[c]
-            if levels == 1:  # a constant tells nothing apart
-                for j in range(
-                    self.outsiders.class_start[c], self.outsiders.class_start[c + 1]
-                ):
-                    outsider = self.outsiders.columns[j]
-                    self.out[mask, self.outsiders.places[j]] = (
-                        base + self.log_odds[outsider]
-                    )
-                continue
             t = self.table[number, c + 1]
             if self.worth.integral:
                 self.worth.extend(t, self.largest_segment, self.largest_group)
-            self.tally.score_class(&groups, c, t, self.score_singles(depth, t))
-            fixed = log_prior - self.cost * self.n_configurations[number] * levels
-            first = self.outsiders.class_start[c]
-            for j in range(self.tally.n_outsiders):
-                outsider = self.tally.columns[j]
-                self.out[mask, self.outsiders.places[first + j]] = (
-                    self.tally.score[j] + fixed + self.log_odds[outsider]
+            self.singles[c] = self.score_singles(depth, t)
+        self.tally.score_outsiders(
+            &groups, &self.table[number, 1], &self.singles[0]
+        )
+        for c in range(self.outsiders.n_classes):
+            fixed = log_prior - (
+                self.cost * self.n_configurations[number] * self.outsiders.levels[c]
+            )
+            for j in range(self.outsiders.class_start[c], self.outsiders.class_start[c + 1]):
+                outsider = self.outsiders.columns[j]
+                self.out[mask, self.outsiders.places[j]] = self.log_odds[outsider] + (
+                    base if self.outsiders.levels[c] == 1 else self.tally.scores[j] + fixed
                 )
 
 
