@@ -31,7 +31,7 @@ matter.
 """
 
 from cython cimport final
-from libc.math cimport log
+from libc.math cimport INFINITY, log
 from libc.string cimport memcpy, memset
 
 from skbidag._core._outsiders cimport Groups, Outsiders, Tally
@@ -102,6 +102,13 @@ cdef class DiscreteWalk:
         unsigned char[::1] dead
         double log_child_levels
         double odds_to_gain        # from any further parents, at most
+        # The search for the best small set: the number of configurations with one more
+        # candidate, the set at hand, and the best one so far.
+        int[:, ::1] next_number
+        unsigned char[::1] chosen
+        int[::1] path
+        int[::1] best_chosen
+        double best_found
 
     def __init__(self, codes, weights, n_levels):
         self.n_rows = codes.shape[1]
@@ -174,7 +181,6 @@ cdef class DiscreteWalk:
                 np.asarray(out)
             )
             return
-        self.child = &self.codes[node, 0]
         self.candidates = candidates
         self.outsiders = outsiders
         self.log_odds = log_odds
@@ -182,12 +188,7 @@ cdef class DiscreteWalk:
         self.base_column = base_column
         self.out = out
         self.find_tables(node, n_configurations, pseudo_count)
-        self.tally.prepare(outsiders)
-        if self.singles.shape[0] < outsiders.n_classes:
-            self.singles = np.empty(outsiders.n_classes)
-        self.prepare_depths()
-        self.sort_by_child(self.n_levels[node])
-        self.sort_by_configuration(configuration)
+        self.begin(node, self.n_candidates, configuration)
         # A fraction of an observation may have a probability above 1/r.
         self.best_only = best_only and not (self.worth.bayes and self.fractions)
         if self.best_only:
@@ -195,6 +196,111 @@ cdef class DiscreteWalk:
         with nogil:
             self.visit(0, 0, self.n_candidates, log_prior)
         self.out = None
+
+    def best_set(
+        self, int node, candidates, Outsiders outsiders, log_odds,
+        double pseudo_count, double cost, int size
+    ):
+        """Find the best parent set of at most `size` of the outsiders, one at least.
+
+        All of them are gone through: subsets of the candidates with one member less,
+        and each outsider in addition.
+
+        Parameters
+        ----------
+        node : int
+            The child, with two levels at least.
+        candidates : ndarray of int
+            The parents to choose from.
+        outsiders : Outsiders
+            The same, in columns of their own numbers.
+        log_odds, pseudo_count, cost
+            As for `fill_table`.
+        size : int
+            The largest number of parents, at least one.
+
+        Returns
+        -------
+        parents : list of int
+            The best set.
+        log_score : float
+            Its score.
+        """
+        cdef double[:, :] row = np.empty((1, len(self.n_levels) + 1))
+        self.n_candidates = len(candidates)
+        self.candidates = np.ascontiguousarray(candidates, dtype=np.intc)
+        self.outsiders = outsiders
+        self.log_odds = np.ascontiguousarray(log_odds)
+        self.cost = cost
+        self.base_column = row.shape[1] - 1
+        self.out = row
+        self.best_only = False
+        self.chosen = np.zeros(len(self.n_levels), dtype=np.uint8)
+        self.best_chosen = np.full(size, -1, dtype=np.intc)
+        self.best_found = -INFINITY
+        self.find_tables_of_small_sets(node, pseudo_count, size - 1)
+        self.begin(node, size, self.together)
+        with nogil:
+            self.scan(0, size - 1, self.n_candidates, 0, 0.0)
+        self.out = None
+        return sorted(j for j in self.best_chosen if j >= 0), self.best_found
+
+    cdef void scan(
+        self, int depth, int deepest, int lowest, int number, double log_prior
+    ) noexcept nogil:
+        """Look at the subset at `depth`, then at those that add candidates below."""
+        cdef int j, k, candidate
+        self.score_subset(depth, 0, number, log_prior)
+        for j in range(self.outsiders.columns.shape[0]):
+            candidate = self.outsiders.columns[j]
+            if self.out[0, candidate] > self.best_found and not self.chosen[candidate]:
+                self.best_found = self.out[0, candidate]
+                for k in range(depth):
+                    self.best_chosen[k] = self.path[k]
+                self.best_chosen[depth] = candidate
+                for k in range(depth + 1, self.best_chosen.shape[0]):
+                    self.best_chosen[k] = -1
+        if depth == deepest:
+            return
+        for k in range(lowest):
+            candidate = self.candidates[k]
+            self.split(depth, &self.codes[candidate, 0], self.n_levels[candidate])
+            self.path[depth] = candidate
+            self.chosen[candidate] = True
+            self.scan(
+                depth + 1, deepest, k, self.next_number[number, k],
+                log_prior + self.log_odds[candidate]
+            )
+            self.chosen[candidate] = False
+
+    cdef object begin(
+        self, int node, int depths, const Py_ssize_t[::1] configuration
+    ):
+        """Make ready for a walk, which begins with the groups of a configuration."""
+        self.child = &self.codes[node, 0]
+        self.tally.prepare(self.outsiders)
+        if self.singles.shape[0] < self.outsiders.n_classes:
+            self.singles = np.empty(self.outsiders.n_classes)
+        self.prepare_depths(depths + 1)
+        self.sort_by_child(self.n_levels[node])
+        self.sort_by_configuration(configuration)
+
+    cdef object find_tables_of_small_sets(
+        self, int node, double pseudo_count, int size
+    ):
+        """Find the look-up tables for sets of so many candidates at most."""
+        numbers = {1.0: 0}
+        levels = [float(self.n_levels[candidate]) for candidate in self.candidates]
+        next_number = []
+        for _ in range(size):
+            for q in [*numbers][len(next_number):]:
+                next_number.append(
+                    [numbers.setdefault(q * times, len(numbers)) for times in levels]
+                )
+        self.next_number = np.array(
+            next_number or [[0] * len(levels)], dtype=np.intc
+        ).reshape(-1, len(levels))
+        self.look_up(node, pseudo_count, numbers)
 
     cdef object find_tables(
         self, int node, double n_configurations, double pseudo_count
@@ -209,6 +315,10 @@ cdef class DiscreteWalk:
             times = [numbers.setdefault(q * levels, len(numbers)) for q in [*numbers]]
             number_of = np.append(number_of, np.array(times, np.intc)[number_of])
         self.number_of = number_of
+        self.look_up(node, pseudo_count, numbers)
+
+    cdef object look_up(self, int node, double pseudo_count, dict numbers):
+        """Find the look-up tables of these numbers of configurations."""
         self.n_configurations = np.array([*numbers])
         further = [1, *self.outsiders.class_levels]
         tables = self.worth.tables_of(
@@ -218,13 +328,13 @@ cdef class DiscreteWalk:
         )
         self.table = np.array(tables, dtype=np.intc).reshape(len(numbers), -1)
 
-    cdef object prepare_depths(self):
+    cdef object prepare_depths(self, int depths):
         """Have room for the row groups of all subsets on the way to the largest."""
-        cdef int depths = self.n_candidates + 1
         if self.order.shape[0] < depths:
             self.order = np.empty((depths, self.n_rows), dtype=np.intc)
             self.group_start = np.empty((depths, self.n_rows + 1), dtype=np.intc)
             self.n_groups, self.n_active = np.empty((2, depths), dtype=np.intc)
+            self.path = np.empty(depths, dtype=np.intc)
 
     cdef void sort_by_child(self, int n_levels) noexcept nogil:
         """Put the rows aside, sorted by the child."""
@@ -296,7 +406,7 @@ cdef class DiscreteWalk:
         """
         cdef int k, candidate
         cdef Py_ssize_t larger
-        self.score_subset(depth, mask, log_prior)
+        self.score_subset(depth, mask, self.number_of[mask], log_prior)
         for k in range(lowest):
             larger = mask | (<Py_ssize_t>1 << k)
             if self.best_only and self.cannot_matter(larger):
@@ -394,10 +504,12 @@ cdef class DiscreteWalk:
         return n_new
 
     cdef void score_subset(
-        self, int depth, Py_ssize_t mask, double log_prior
+        self, int depth, Py_ssize_t mask, int number, double log_prior
     ) noexcept nogil:
-        """Write the row of a table that belongs to the subset at `depth`."""
-        cdef int number = self.number_of[mask]
+        """Write the row of a table that belongs to the subset at `depth`.
+
+        `number` is that of its configurations.
+        """
         cdef int t = self.table[number, 0]
         cdef int n_groups = self.n_groups[depth]
         cdef int n_segments = self.find_segments(depth)
@@ -417,7 +529,7 @@ cdef class DiscreteWalk:
         ):
             return
         if self.outsiders.n_classes > 0:
-            self.score_outsiders(depth, mask, score, log_prior)
+            self.score_outsiders(depth, mask, number, score, log_prior)
 
     cdef int find_segments(self, int depth) noexcept nogil:
         """Find where the child's levels begin and end, and what they weigh."""
@@ -492,15 +604,14 @@ cdef class DiscreteWalk:
         return self.dead[mask]
 
     cdef void score_outsiders(
-        self, int depth, Py_ssize_t mask, double base, double log_prior
+        self, int depth, Py_ssize_t mask, int number, double base, double log_prior
     ) noexcept nogil:
         """Write the scores of the subset at `depth` plus each outsider.
 
         `base` is the score of the subset itself.
         """
-        cdef int number = self.number_of[mask]
-        cdef int c, j, t, outsider
-        cdef double fixed
+        cdef int c, j, t
+        cdef double fixed, score
         cdef Groups groups
         groups.rows = &self.order[depth, 0]
         groups.n_groups = self.n_groups[depth]
@@ -519,10 +630,14 @@ cdef class DiscreteWalk:
             fixed = log_prior - (
                 self.cost * self.n_configurations[number] * self.outsiders.levels[c]
             )
-            for j in range(self.outsiders.class_start[c], self.outsiders.class_start[c + 1]):
-                outsider = self.outsiders.columns[j]
-                self.out[mask, self.outsiders.places[j]] = self.log_odds[outsider] + (
-                    base if self.outsiders.levels[c] == 1 else self.tally.scores[j] + fixed
+            for j in range(
+                self.outsiders.class_start[c], self.outsiders.class_start[c + 1]
+            ):
+                score = self.tally.scores[j] + fixed
+                if self.outsiders.levels[c] == 1:  # a constant tells nothing apart
+                    score = base
+                self.out[mask, self.outsiders.places[j]] = (
+                    score + self.log_odds[self.outsiders.columns[j]]
                 )
 
 

@@ -40,6 +40,10 @@ cdef class Tally:
         Outsiders outsiders
         double[::1] scores            # of the set plus each outsider, class by class
         unsigned char[::1] counters   # of equal rows in groups of two and three
+        # What groups of four rows are worth, by class and shape, and a bit for each
+        # shape of which that is known.
+        double[:, :, ::1] worth_of_four
+        int shapes_of_four
         # Counts of the outsiders side by side, in bytes and in integers.
         unsigned char[::1] block
         int[::1] count

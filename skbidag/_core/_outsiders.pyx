@@ -32,8 +32,8 @@ from skbidag._core._bytes cimport (
     skb_count_equal_of_three
 )
 from skbidag._core._worth cimport (
-    LARGEST_BYTE, LARGEST_SPAN, LARGEST_TINY, N_DIGITS, Worth, f_value, g_value,
-    place_of_pairs, table_of_shape
+    LARGEST_BYTE, LARGEST_SPAN, LARGEST_TINY, N_DIGITS, N_PLACES, Worth, f_value,
+    g_value, place_of_pairs, table_of_shape
 )
 
 import numpy as np
@@ -112,6 +112,7 @@ cdef class Tally:
         self.weights = weights
         self.scores = np.empty(0)
         self.counters = np.empty(0, dtype=np.uint8)
+        self.worth_of_four = np.empty((0, 8, N_PLACES))
         self.block = np.empty(0, dtype=np.uint8)
         self.cell = np.zeros(n_levels.max(initial=1))
         self.marginal = np.zeros(n_levels.max(initial=1))
@@ -128,6 +129,8 @@ cdef class Tally:
         if self.block.shape[0] < most:
             self.block = np.empty(most, dtype=np.uint8)
             self.count, self.total = np.empty((2, most), dtype=np.intc)
+        if self.worth_of_four.shape[0] < outsiders.n_classes:
+            self.worth_of_four = np.empty((outsiders.n_classes, 8, N_PLACES))
         most = N_SHAPES_OF_FEW * N_COUNTERS * outsiders.bytes.shape[1]
         if self.counters.shape[0] < most:
             self.counters = np.empty(most, dtype=np.uint8)
@@ -208,6 +211,7 @@ cdef class Tally:
         cdef const int* end
         cdef int group, size, shape, first
         memset(n_of, 0, sizeof(n_of))
+        self.shapes_of_four = 0
         for group in range(groups.n_groups):
             size = groups.start[group + 1] - groups.start[group]
             if size > LARGEST_TINY:
@@ -273,20 +277,16 @@ cdef class Tally:
     ) noexcept nogil:
         """Add the part of a group of four rows. Needs unit weights."""
         cdef const int* rows = groups.rows + groups.start[group]
-        cdef int segment = groups.first_segment[group]
-        cdef int segment_of[LARGEST_TINY]
         cdef const unsigned char* dense = &self.outsiders.bytes[0, 0]
-        cdef long long shape = 1
-        cdef bint known
-        cdef int row, c, j
+        cdef int shape = 0
+        cdef int segment, c, j
         cdef double* worth
         cdef double* score
         cdef const unsigned char* number
-        for row in range(LARGEST_TINY):
-            if groups.start[group] + row == groups.segment_end[segment]:
-                segment += 1
-            segment_of[row] = segment - groups.first_segment[group]
-            shape = (shape << 2) | segment_of[row]
+        for segment in range(
+            groups.first_segment[group], groups.first_segment[group + 1] - 1
+        ):
+            shape |= 1 << (groups.segment_end[segment] - groups.start[group] - 1)
         skb_compare_four(
             dense + rows[0] * self.stride, dense + rows[1] * self.stride,
             dense + rows[2] * self.stride, dense + rows[3] * self.stride, self.stride,
@@ -295,13 +295,16 @@ cdef class Tally:
         for c in range(self.outsiders.n_classes):
             if self.outsiders.width[c] == 0 or self.outsiders.levels[c] == 1:
                 continue
-            worth = table_of_shape(self.worth, -shape, tables[c], &known)
-            if not known:
-                self.worth.fill_tiny(tables[c], LARGEST_TINY, segment_of, worth)
+            worth = &self.worth_of_four[c, shape, 0]
+            if not self.shapes_of_four >> shape & 1:
+                self.worth.fill_four(tables[c], shape, worth)
             score = &self.scores[self.outsiders.class_start[c]]
             number = &self.block[self.outsiders.offset[c]]
-            for j in range(self.outsiders.class_start[c + 1] - self.outsiders.class_start[c]):
+            for j in range(
+                self.outsiders.class_start[c + 1] - self.outsiders.class_start[c]
+            ):
                 score[j] += worth[number[j]]
+        self.shapes_of_four |= 1 << shape
 
     cdef void count_binary(self, const Groups* groups, int group) noexcept nogil:
         """Add a group's part in the scores of binary outsiders.

@@ -1,6 +1,7 @@
 """The categorical family of scores: codes, counts and tables."""
 
 from abc import abstractmethod
+from math import comb
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from skbidag.scores.base import BaseScore
 MOST_CONFIGURATIONS = 1e200
 # Rows that may be counted, pair by pair, for one node: some hundredths of a second.
 MOST_COUNTS = 2e7
+# The largest sets of which all are scored, and about how long a cell takes there.
+MOST_TOGETHER = 4
+CELL_SECONDS = 5e-9
 
 
 class CategoricalScore(BaseScore):
@@ -145,6 +149,38 @@ class CategoricalScore(BaseScore):
         for k in np.flatnonzero(~np.isin(others, [*parents, node])):
             scores[k] = self.addition_scores(node, [*parents, others[k]])[others]
         return scores
+
+    def best_small_set(self, node, others, seconds):
+        others = np.asarray(others, dtype=np.intp)
+        size = self._affordable_size(node, others, seconds)
+        if size < 2 or self.n_levels_[node] == 1:
+            return [], -np.inf
+        return self._walks.best_set(
+            node,
+            others,
+            self._walks.outsiders(others),
+            self.log_prior_odds_[:, node],
+            *self.kernel_constants(node),
+            size,
+        )
+
+    def _affordable_size(self, node, others, seconds):
+        """Size of parent sets that can all be scored in this time."""
+        n_levels = self.n_levels_[others]
+        cells = self.n_levels_[node] * n_levels.sum()
+        n_configurations = 1.0
+        size = 0
+        while size < min(MOST_TOGETHER, len(others)):
+            # sets of this size, each with every other variable in addition
+            n_configurations = min(n_configurations, self._columns.shape[1] / 2)
+            seconds -= comb(len(others), size) * (
+                self.set_seconds + n_configurations * cells * CELL_SECONDS
+            )
+            if seconds < 0:
+                break
+            size += 1
+            n_configurations *= n_levels.mean()
+        return size
 
     def fill_table(self, node, candidates, outsiders, base_column, out, columns=None):
         outsiders = self._walks.outsiders(outsiders, columns)

@@ -343,6 +343,29 @@ class BaseScore(ABC, BaseEstimator):
         """
         return None
 
+    def best_small_set(self, node, others, seconds):
+        """The best of all parent sets of a few variables.
+
+        Searches use it where one parent at a time leads nowhere.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        others : ndarray of int
+            Variables to choose from.
+        seconds : float
+            About how long it may take: that decides how many parents a set may have.
+
+        Returns
+        -------
+        parents : list of int
+            The best set; empty where two parents would take too long.
+        log_score : float
+            Its score, -inf where there is none.
+        """
+        return [], -np.inf
+
     def _column_name(self, column):
         """Name of a column, for messages."""
         return display_name(names_of(self), column)
