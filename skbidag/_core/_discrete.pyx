@@ -31,7 +31,7 @@ matter.
 """
 
 from cython cimport final
-from libc.math cimport log
+from libc.math cimport INFINITY, log
 from libc.string cimport memcpy, memset
 
 from skbidag._core._outsiders cimport Groups, Outsiders, Tally
@@ -78,6 +78,7 @@ cdef class DiscreteWalk:
         # an outsider of each class or (0) with none.
         double[::1] n_configurations
         int[::1] number_of
+        int[::1] row_of            # of a subset; -1 for none, -2 on the way to one
         int[:, ::1] table
         # The row groups of the subset at each depth.
         int[:, ::1] order
@@ -91,6 +92,7 @@ cdef class DiscreteWalk:
         double[::1] group_weight
         double largest_segment
         double largest_group
+        double[::1] singles        # what these are worth with an outsider of each class
         # Where rows go when groups are split.
         int[::1] slot
         int[::1] aside
@@ -98,9 +100,17 @@ cdef class DiscreteWalk:
         # best score within it, and whether its supersets cannot do better.
         bint best_only
         double[::1] best
+        const double[::1] floor    # of that, or None
         unsigned char[::1] dead
         double log_child_levels
         double odds_to_gain        # from any further parents, at most
+        # The search for the best small set: the number of configurations with one more
+        # candidate, the set at hand, and the best one so far.
+        int[:, ::1] next_number
+        unsigned char[::1] chosen
+        int[::1] path
+        int[::1] best_chosen
+        double best_found
 
     def __init__(self, codes, weights, n_levels):
         self.n_rows = codes.shape[1]
@@ -120,11 +130,12 @@ cdef class DiscreteWalk:
         self.slot = np.empty(max(self.n_rows, n_levels.max()), dtype=np.intc)
         self.aside = np.empty(2 * self.n_rows, dtype=np.intc)
         self.best = np.empty(0)
+        self.singles = np.empty(0)
 
     def fill_table(
         self, int node, candidates, Outsiders outsiders, int base_column, log_odds,
         double pseudo_count, double cost, double[:, :] out, *, fixed=None,
-        bint best_only=False
+        bint best_only=False, floor=None
     ):
         """Write the score of every subset of `candidates` into a table.
 
@@ -153,6 +164,8 @@ cdef class DiscreteWalk:
         best_only : bool, default=False
             Whether entries may be left as they are where a subset in the base column
             scores higher.
+        floor : ndarray of float64 of shape (2**n_candidates,), default=None
+            Scores in the place of which entries may be left, too.
         """
         self.n_candidates = len(candidates)
         if out.shape[0] != 1 << self.n_candidates:
@@ -172,7 +185,6 @@ cdef class DiscreteWalk:
                 np.asarray(out)
             )
             return
-        self.child = &self.codes[node, 0]
         self.candidates = candidates
         self.outsiders = outsiders
         self.log_odds = log_odds
@@ -180,17 +192,182 @@ cdef class DiscreteWalk:
         self.base_column = base_column
         self.out = out
         self.find_tables(node, n_configurations, pseudo_count)
-        self.tally.prepare(outsiders)
-        self.prepare_depths()
-        self.sort_by_child(self.n_levels[node])
-        self.sort_by_configuration(configuration)
+        self.begin(node, self.n_candidates, configuration)
         # A fraction of an observation may have a probability above 1/r.
         self.best_only = best_only and not (self.worth.bayes and self.fractions)
         if self.best_only:
             self.set_bounds(node, log_odds[candidates], log_odds[outsiders.variables])
+            self.floor = floor
         with nogil:
             self.visit(0, 0, self.n_candidates, log_prior)
         self.out = None
+
+    def fill_rows(
+        self, int node, candidates, Outsiders outsiders, int base_column, log_odds,
+        double pseudo_count, double cost, masks, double[:, :] out, *, fixed=None
+    ):
+        """Write the scores of some subsets of `candidates`, as rows of a table.
+
+        Parameters
+        ----------
+        node, candidates, outsiders, base_column, log_odds, pseudo_count, cost, fixed
+            As for `fill_table`; the child has two levels at least.
+        masks : ndarray of int
+            The subsets.
+        out : ndarray of float64 of shape (n_masks, n_columns)
+            A row for each of them.
+        """
+        cdef Py_ssize_t mask
+        cdef const Py_ssize_t[::1] configuration = self.together
+        cdef double n_configurations = 1.0
+        cdef double log_prior = 0.0
+        if fixed is not None:
+            configuration, n_configurations, log_prior = fixed
+        self.n_candidates = len(candidates)
+        self.candidates = np.ascontiguousarray(candidates, dtype=np.intc)
+        self.outsiders = outsiders
+        self.log_odds = np.ascontiguousarray(log_odds)
+        self.cost = cost
+        self.base_column = base_column
+        self.out = out
+        self.best_only = False
+        # The walk comes to a subset by way of those without its lowest candidates.
+        row_of = np.full(1 << self.n_candidates, -1, dtype=np.intc)
+        for mask in masks:
+            while mask:
+                mask &= mask - 1
+                row_of[mask] = -2
+        row_of[masks] = np.arange(len(masks))
+        self.row_of = row_of
+        self.find_tables(node, n_configurations, pseudo_count)
+        self.begin(node, self.n_candidates, configuration)
+        with nogil:
+            self.visit_some(0, 0, self.n_candidates, log_prior)
+        self.out = None
+
+    cdef void visit_some(
+        self, int depth, Py_ssize_t mask, int lowest, double log_prior
+    ) noexcept nogil:
+        """Score the subset at `depth` if it is asked for, then go on as `visit` does.
+        """
+        cdef int k, candidate
+        cdef Py_ssize_t larger
+        if self.row_of[mask] >= 0:
+            self.score_subset(
+                depth, self.row_of[mask], self.number_of[mask], log_prior
+            )
+        for k in range(lowest):
+            larger = mask | (<Py_ssize_t>1 << k)
+            if self.row_of[larger] == -1:
+                continue
+            candidate = self.candidates[k]
+            self.split(depth, &self.codes[candidate, 0], self.n_levels[candidate])
+            self.visit_some(depth + 1, larger, k, log_prior + self.log_odds[candidate])
+
+    def best_set(
+        self, int node, candidates, Outsiders outsiders, log_odds,
+        double pseudo_count, double cost, int size
+    ):
+        """Find the best parent set of at most `size` of the outsiders, one at least.
+
+        All of them are gone through: subsets of the candidates with one member less,
+        and each outsider in addition.
+
+        Parameters
+        ----------
+        node : int
+            The child, with two levels at least.
+        candidates : ndarray of int
+            The parents to choose from.
+        outsiders : Outsiders
+            The same, in columns of their own numbers.
+        log_odds, pseudo_count, cost
+            As for `fill_table`.
+        size : int
+            The largest number of parents, at least one.
+
+        Returns
+        -------
+        parents : list of int
+            The best set.
+        log_score : float
+            Its score.
+        """
+        cdef double[:, :] row = np.empty((1, len(self.n_levels) + 1))
+        self.n_candidates = len(candidates)
+        self.candidates = np.ascontiguousarray(candidates, dtype=np.intc)
+        self.outsiders = outsiders
+        self.log_odds = np.ascontiguousarray(log_odds)
+        self.cost = cost
+        self.base_column = row.shape[1] - 1
+        self.out = row
+        self.best_only = False
+        self.chosen = np.zeros(len(self.n_levels), dtype=np.uint8)
+        self.best_chosen = np.full(size, -1, dtype=np.intc)
+        self.best_found = -INFINITY
+        self.find_tables_of_small_sets(node, pseudo_count, size - 1)
+        self.begin(node, size, self.together)
+        with nogil:
+            self.scan(0, size - 1, self.n_candidates, 0, 0.0)
+        self.out = None
+        return sorted(j for j in self.best_chosen if j >= 0), self.best_found
+
+    cdef void scan(
+        self, int depth, int deepest, int lowest, int number, double log_prior
+    ) noexcept nogil:
+        """Look at the subset at `depth`, then at those that add candidates below."""
+        cdef int j, k, candidate
+        self.score_subset(depth, 0, number, log_prior)
+        for j in range(self.outsiders.columns.shape[0]):
+            candidate = self.outsiders.columns[j]
+            if self.out[0, candidate] > self.best_found and not self.chosen[candidate]:
+                self.best_found = self.out[0, candidate]
+                for k in range(depth):
+                    self.best_chosen[k] = self.path[k]
+                self.best_chosen[depth] = candidate
+                for k in range(depth + 1, self.best_chosen.shape[0]):
+                    self.best_chosen[k] = -1
+        if depth == deepest:
+            return
+        for k in range(lowest):
+            candidate = self.candidates[k]
+            self.split(depth, &self.codes[candidate, 0], self.n_levels[candidate])
+            self.path[depth] = candidate
+            self.chosen[candidate] = True
+            self.scan(
+                depth + 1, deepest, k, self.next_number[number, k],
+                log_prior + self.log_odds[candidate]
+            )
+            self.chosen[candidate] = False
+
+    cdef object begin(
+        self, int node, int depths, const Py_ssize_t[::1] configuration
+    ):
+        """Make ready for a walk, which begins with the groups of a configuration."""
+        self.child = &self.codes[node, 0]
+        self.tally.prepare(self.outsiders)
+        if self.singles.shape[0] < self.outsiders.n_classes:
+            self.singles = np.empty(self.outsiders.n_classes)
+        self.prepare_depths(depths + 1)
+        self.sort_by_child(self.n_levels[node])
+        self.sort_by_configuration(configuration)
+
+    cdef object find_tables_of_small_sets(
+        self, int node, double pseudo_count, int size
+    ):
+        """Find the look-up tables for sets of so many candidates at most."""
+        numbers = {1.0: 0}
+        levels = [float(self.n_levels[candidate]) for candidate in self.candidates]
+        next_number = []
+        for _ in range(size):
+            for q in [*numbers][len(next_number):]:
+                next_number.append(
+                    [numbers.setdefault(q * times, len(numbers)) for times in levels]
+                )
+        self.next_number = np.array(
+            next_number or [[0] * len(levels)], dtype=np.intc
+        ).reshape(-1, len(levels))
+        self.look_up(node, pseudo_count, numbers)
 
     cdef object find_tables(
         self, int node, double n_configurations, double pseudo_count
@@ -205,6 +382,10 @@ cdef class DiscreteWalk:
             times = [numbers.setdefault(q * levels, len(numbers)) for q in [*numbers]]
             number_of = np.append(number_of, np.array(times, np.intc)[number_of])
         self.number_of = number_of
+        self.look_up(node, pseudo_count, numbers)
+
+    cdef object look_up(self, int node, double pseudo_count, dict numbers):
+        """Find the look-up tables of these numbers of configurations."""
         self.n_configurations = np.array([*numbers])
         further = [1, *self.outsiders.class_levels]
         tables = self.worth.tables_of(
@@ -214,13 +395,13 @@ cdef class DiscreteWalk:
         )
         self.table = np.array(tables, dtype=np.intc).reshape(len(numbers), -1)
 
-    cdef object prepare_depths(self):
+    cdef object prepare_depths(self, int depths):
         """Have room for the row groups of all subsets on the way to the largest."""
-        cdef int depths = self.n_candidates + 1
         if self.order.shape[0] < depths:
             self.order = np.empty((depths, self.n_rows), dtype=np.intc)
             self.group_start = np.empty((depths, self.n_rows + 1), dtype=np.intc)
             self.n_groups, self.n_active = np.empty((2, depths), dtype=np.intc)
+            self.path = np.empty(depths, dtype=np.intc)
 
     cdef void sort_by_child(self, int n_levels) noexcept nogil:
         """Put the rows aside, sorted by the child."""
@@ -292,7 +473,7 @@ cdef class DiscreteWalk:
         """
         cdef int k, candidate
         cdef Py_ssize_t larger
-        self.score_subset(depth, mask, log_prior)
+        self.score_subset(depth, mask, self.number_of[mask], log_prior)
         for k in range(lowest):
             larger = mask | (<Py_ssize_t>1 << k)
             if self.best_only and self.cannot_matter(larger):
@@ -390,10 +571,12 @@ cdef class DiscreteWalk:
         return n_new
 
     cdef void score_subset(
-        self, int depth, Py_ssize_t mask, double log_prior
+        self, int depth, Py_ssize_t mask, int number, double log_prior
     ) noexcept nogil:
-        """Write the row of a table that belongs to the subset at `depth`."""
-        cdef int number = self.number_of[mask]
+        """Write the row of a table that belongs to the subset at `depth`.
+
+        `number` is that of its configurations.
+        """
         cdef int t = self.table[number, 0]
         cdef int n_groups = self.n_groups[depth]
         cdef int n_segments = self.find_segments(depth)
@@ -412,7 +595,8 @@ cdef class DiscreteWalk:
             mask, score, log_prior, n_segments + self.n_rows - self.n_active[depth]
         ):
             return
-        self.score_outsiders(depth, mask, score, log_prior)
+        if self.outsiders.n_classes > 0:
+            self.score_outsiders(depth, mask, number, score, log_prior)
 
     cdef int find_segments(self, int depth) noexcept nogil:
         """Find where the child's levels begin and end, and what they weigh."""
@@ -474,6 +658,8 @@ cdef class DiscreteWalk:
         cdef double best = score
         cdef double limit
         cdef int k
+        if self.floor is not None:
+            best = max(best, self.floor[mask])
         for k in range(self.n_candidates):
             if mask >> k & 1:
                 best = max(best, self.best[mask ^ (<Py_ssize_t>1 << k)])
@@ -487,15 +673,14 @@ cdef class DiscreteWalk:
         return self.dead[mask]
 
     cdef void score_outsiders(
-        self, int depth, Py_ssize_t mask, double base, double log_prior
+        self, int depth, Py_ssize_t mask, int number, double base, double log_prior
     ) noexcept nogil:
         """Write the scores of the subset at `depth` plus each outsider.
 
         `base` is the score of the subset itself.
         """
-        cdef int number = self.number_of[mask]
-        cdef int c, j, t, levels, outsider, first
-        cdef double fixed
+        cdef int c, j, t
+        cdef double fixed, score
         cdef Groups groups
         groups.rows = &self.order[depth, 0]
         groups.n_groups = self.n_groups[depth]
@@ -503,26 +688,25 @@ cdef class DiscreteWalk:
         groups.first_segment = &self.first_segment[0]
         groups.segment_end = &self.segment_end[0]
         for c in range(self.outsiders.n_classes):
-            levels = self.outsiders.levels[c]
-            if levels == 1:  # a constant tells nothing apart
-                for j in range(
-                    self.outsiders.class_start[c], self.outsiders.class_start[c + 1]
-                ):
-                    outsider = self.outsiders.columns[j]
-                    self.out[mask, self.outsiders.places[j]] = (
-                        base + self.log_odds[outsider]
-                    )
-                continue
             t = self.table[number, c + 1]
             if self.worth.integral:
                 self.worth.extend(t, self.largest_segment, self.largest_group)
-            self.tally.score_class(&groups, c, t, self.score_singles(depth, t))
-            fixed = log_prior - self.cost * self.n_configurations[number] * levels
-            first = self.outsiders.class_start[c]
-            for j in range(self.tally.n_outsiders):
-                outsider = self.tally.columns[j]
-                self.out[mask, self.outsiders.places[first + j]] = (
-                    self.tally.score[j] + fixed + self.log_odds[outsider]
+            self.singles[c] = self.score_singles(depth, t)
+        self.tally.score_outsiders(
+            &groups, &self.table[number, 1], &self.singles[0]
+        )
+        for c in range(self.outsiders.n_classes):
+            fixed = log_prior - (
+                self.cost * self.n_configurations[number] * self.outsiders.levels[c]
+            )
+            for j in range(
+                self.outsiders.class_start[c], self.outsiders.class_start[c + 1]
+            ):
+                score = self.tally.scores[j] + fixed
+                if self.outsiders.levels[c] == 1:  # a constant tells nothing apart
+                    score = base
+                self.out[mask, self.outsiders.places[j]] = (
+                    score + self.log_odds[self.outsiders.columns[j]]
                 )
 
 

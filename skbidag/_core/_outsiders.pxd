@@ -38,7 +38,12 @@ cdef class Tally:
         const int[:, ::1] codes
         const double[::1] weights
         Outsiders outsiders
-        double[::1] score             # of the set plus each outsider of the class
+        double[::1] scores            # of the set plus each outsider, class by class
+        unsigned char[::1] counters   # of equal rows in groups of two and three
+        # What groups of four rows are worth, by class and shape, and a bit for each
+        # shape of which that is known.
+        double[:, :, ::1] worth_of_four
+        int shapes_of_four
         # Counts of the outsiders side by side, in bytes and in integers.
         unsigned char[::1] block
         int[::1] count
@@ -46,7 +51,8 @@ cdef class Tally:
         # Weights of one outsider's levels.
         double[::1] cell
         double[::1] marginal
-        # The class at hand.
+        # The class at hand, and its part of the scores.
+        double* score
         const int* columns
         const unsigned char* dense
         Py_ssize_t stride
@@ -56,10 +62,16 @@ cdef class Tally:
         int t
 
     cdef object prepare(self, Outsiders outsiders)
-    cdef void score_class(
-        self, const Groups* groups, int c, int t, double singles
+    cdef void score_outsiders(
+        self, const Groups* groups, const int* tables, const double* singles
     ) noexcept nogil
-    cdef void count_tiny(self, const Groups* groups, int group) noexcept nogil
+    cdef void begin_class(self, int c, int t) noexcept nogil
+    cdef void add_group(self, const Groups* groups, int group) noexcept nogil
+    cdef void count_few(self, const Groups* groups, const int* tables) noexcept nogil
+    cdef void settle(self, int shape, int n_groups, const int* tables) noexcept nogil
+    cdef void count_four(
+        self, const Groups* groups, int group, const int* tables
+    ) noexcept nogil
     cdef void count_binary(self, const Groups* groups, int group) noexcept nogil
     cdef bint count_small(self, const Groups* groups, int group) noexcept nogil
     cdef void count_dense(self, const Groups* groups, int group) noexcept nogil

@@ -27,9 +27,13 @@ one for each cell of a large one.
 
 from libc.string cimport memset
 
+from skbidag._core._bytes cimport (
+    skb_add_binary_rows, skb_add_rows, skb_compare_four, skb_count_equal,
+    skb_count_equal_of_three
+)
 from skbidag._core._worth cimport (
-    LARGEST_BYTE, LARGEST_SPAN, LARGEST_TINY, N_DIGITS, Worth, f_value, g_value,
-    place_of_pairs, table_of_shape
+    LARGEST_BYTE, LARGEST_SPAN, LARGEST_TINY, N_DIGITS, N_PLACES, Worth, f_value,
+    g_value, place_of_pairs, table_of_shape
 )
 
 import numpy as np
@@ -38,6 +42,9 @@ cdef enum:
     # Columns with more levels are counted outsider by outsider.
     MOST_DENSE_LEVELS = 16
     LANES = 16
+    # Shapes of groups of two and three rows, and what is counted of each.
+    N_SHAPES_OF_FEW = 5
+    N_COUNTERS = 3
 
 
 cdef class Outsiders:
@@ -103,101 +110,201 @@ cdef class Tally:
         self.worth = worth
         self.codes = codes
         self.weights = weights
-        self.score = np.empty(0)
+        self.scores = np.empty(0)
+        self.counters = np.empty(0, dtype=np.uint8)
+        self.worth_of_four = np.empty((0, 8, N_PLACES))
         self.block = np.empty(0, dtype=np.uint8)
         self.cell = np.zeros(n_levels.max(initial=1))
         self.marginal = np.zeros(n_levels.max(initial=1))
 
     cdef object prepare(self, Outsiders outsiders):
         """Have room for the classes of these outsiders."""
-        cdef Py_ssize_t largest = 1
-        cdef Py_ssize_t most = 1
+        cdef Py_ssize_t most = outsiders.bytes.shape[1]
         cdef int c
         self.outsiders = outsiders
         for c in range(outsiders.n_classes):
-            largest = max(
-                largest, outsiders.class_start[c + 1] - outsiders.class_start[c]
-            )
             most = max(most, outsiders.width[c] * outsiders.levels[c])
-        if self.score.shape[0] < largest:
-            self.score = np.empty(largest)
+        if self.scores.shape[0] <= outsiders.columns.shape[0]:
+            self.scores = np.empty(outsiders.columns.shape[0] + 1)
         if self.block.shape[0] < most:
             self.block = np.empty(most, dtype=np.uint8)
             self.count, self.total = np.empty((2, most), dtype=np.intc)
+        if self.worth_of_four.shape[0] < outsiders.n_classes:
+            self.worth_of_four = np.empty((outsiders.n_classes, 8, N_PLACES))
+        most = N_SHAPES_OF_FEW * N_COUNTERS * outsiders.bytes.shape[1]
+        if self.counters.shape[0] < most:
+            self.counters = np.empty(most, dtype=np.uint8)
 
-    cdef void score_class(
-        self, const Groups* groups, int c, int t, double singles
+    cdef void score_outsiders(
+        self, const Groups* groups, const int* tables, const double* singles
     ) noexcept nogil:
-        """Score a set plus each outsider of class c; `singles` is what to begin with.
+        """Score a set plus each outsider.
+
+        Parameters
+        ----------
+        groups : Groups
+            The set's rows.
+        tables : array of int
+            The look-up table of each class.
+        singles : array of double
+            What the scores of each class begin with.
         """
-        cdef int group, j, size, cells
+        cdef int group, c, j
+        self.stride = self.outsiders.bytes.shape[1]
+        for c in range(self.outsiders.n_classes):
+            for j in range(self.outsiders.class_start[c], self.outsiders.class_start[c + 1]):
+                self.scores[j] = singles[c]
+        if self.stride > 1:
+            self.count_few(groups, tables)
+        for c in range(self.outsiders.n_classes):
+            if self.outsiders.levels[c] == 1:
+                continue  # a constant tells nothing apart
+            self.begin_class(c, tables[c])
+            for group in range(groups.n_groups):
+                self.add_group(groups, group)
+
+    cdef void begin_class(self, int c, int t) noexcept nogil:
+        """Go on to the outsiders of class c."""
         cdef int first = self.outsiders.class_start[c]
         self.columns = &self.outsiders.columns[first]
+        self.score = &self.scores[first]
         self.n_outsiders = self.outsiders.class_start[c + 1] - first
         self.levels = self.outsiders.levels[c]
         self.width = self.outsiders.width[c]
-        self.stride = self.outsiders.bytes.shape[1]
         self.dense = &self.outsiders.bytes[0, 0] + self.outsiders.offset[c]
         self.t = t
+
+    cdef void add_group(self, const Groups* groups, int group) noexcept nogil:
+        """Add a group's part in the scores of the class at hand."""
+        cdef int size = groups.start[group + 1] - groups.start[group]
+        cdef int cells = groups.first_segment[group + 1] - groups.first_segment[group]
+        cdef int j
+        if self.width > 0:
+            if size <= LARGEST_TINY:
+                return  # counted for all classes at once
+            if self.levels == 2 and size <= self.worth.largest_pair:
+                self.count_binary(groups, group)
+                return
+            if self.count_small(groups, group):
+                return
+            # A row counted alone costs about as much as five look-ups.
+            if 5 * size >= (cells + 1) * self.levels:
+                self.count_dense(groups, group)
+                return
         for j in range(self.n_outsiders):
-            self.score[j] = singles
+            self.score[j] += self.count_sparse(
+                groups, group, &self.codes[self.columns[j], 0]
+            )
+
+    cdef void count_few(self, const Groups* groups, const int* tables) noexcept nogil:
+        """Add the parts of groups of up to four rows. Needs unit weights.
+
+        Groups of two and three rows with the same child's levels are worth the same for
+        the same equalities among their rows. So these are counted, for the outsiders of
+        all classes at once, and looked up in the end.
+        """
+        cdef int n_of[N_SHAPES_OF_FEW]
+        cdef const unsigned char* dense = &self.outsiders.bytes[0, 0]
+        cdef Py_ssize_t width = self.stride
+        cdef unsigned char* counters
+        cdef const int* rows
+        cdef const int* end
+        cdef int group, size, shape, first
+        memset(n_of, 0, sizeof(n_of))
+        self.shapes_of_four = 0
         for group in range(groups.n_groups):
             size = groups.start[group + 1] - groups.start[group]
-            if self.width > 0:
-                if size <= LARGEST_TINY:
-                    self.count_tiny(groups, group)
-                    continue
-                if self.levels == 2 and size <= self.worth.largest_pair:
-                    self.count_binary(groups, group)
-                    continue
-                if self.count_small(groups, group):
-                    continue
-            cells = groups.first_segment[group + 1] - groups.first_segment[group] + 1
-            # A row counted alone costs about as much as five look-ups.
-            if self.width > 0 and 5 * size >= cells * self.levels:
-                self.count_dense(groups, group)
+            if size > LARGEST_TINY:
+                continue
+            if size == LARGEST_TINY:
+                self.count_four(groups, group, tables)
+                continue
+            rows = groups.rows + groups.start[group]
+            end = groups.segment_end + groups.first_segment[group]
+            shape = groups.first_segment[group + 1] - groups.first_segment[group] - 1
+            shape += 2 * (size == 3)
+            counters = &self.counters[shape * N_COUNTERS * width]
+            if n_of[shape] == 0:
+                memset(counters, 0, N_COUNTERS * width)
+            n_of[shape] += 1
+            if size == 2:
+                skb_count_equal(
+                    dense + rows[0] * width, dense + rows[1] * width, width, counters
+                )
             else:
-                for j in range(self.n_outsiders):
-                    self.score[j] += self.count_sparse(
-                        groups, group, &self.codes[self.columns[j], 0]
-                    )
+                # those of the same level of the child, if two are, come first
+                first = end[0] == groups.start[group] + 1
+                skb_count_equal_of_three(
+                    dense + rows[first] * width, dense + rows[first + 1] * width,
+                    dense + rows[2 - 2 * first] * width, width, counters
+                )
+            if n_of[shape] == LARGEST_BYTE:
+                self.settle(shape, n_of[shape], tables)
+                n_of[shape] = 0
+        for shape in range(N_SHAPES_OF_FEW):
+            if n_of[shape] > 0:
+                self.settle(shape, n_of[shape], tables)
 
-    cdef void count_tiny(self, const Groups* groups, int group) noexcept nogil:
-        """Add the part of a group of up to four rows. Needs unit weights."""
+    cdef void settle(self, int shape, int n_groups, const int* tables) noexcept nogil:
+        """Add what groups of two or three rows are worth that have been counted."""
+        cdef Py_ssize_t width = self.stride
+        cdef const unsigned char* pair
+        cdef const unsigned char* other
+        cdef const unsigned char* whole
+        cdef double* score
+        cdef double worth[4]
+        cdef int c, j
+        for c in range(self.outsiders.n_classes):
+            if self.outsiders.width[c] == 0 or self.outsiders.levels[c] == 1:
+                continue
+            worth_of_few(self.worth, tables[c], shape, worth)
+            score = &self.scores[self.outsiders.class_start[c]]
+            pair = &self.counters[shape * N_COUNTERS * width] + self.outsiders.offset[c]
+            if shape < 2:
+                for j in range(self.outsiders.class_start[c + 1] - self.outsiders.class_start[c]):
+                    score[j] += n_groups * worth[0] + pair[j] * worth[1]
+                continue
+            other = pair + width
+            whole = other + width
+            for j in range(self.outsiders.class_start[c + 1] - self.outsiders.class_start[c]):
+                score[j] += (
+                    (n_groups * worth[0] + pair[j] * worth[1])
+                    + (other[j] * worth[2] + whole[j] * worth[3])
+                )
+
+    cdef void count_four(
+        self, const Groups* groups, int group, const int* tables
+    ) noexcept nogil:
+        """Add the part of a group of four rows. Needs unit weights."""
         cdef const int* rows = groups.rows + groups.start[group]
-        cdef int n_rows = groups.start[group + 1] - groups.start[group]
-        cdef int segment = groups.first_segment[group]
-        cdef int segment_of[LARGEST_TINY]
-        cdef const unsigned char* x[LARGEST_TINY]
-        cdef const unsigned char* x0
-        cdef const unsigned char* x1
-        cdef long long shape = 1
-        cdef bint known
-        cdef int row
-        cdef Py_ssize_t j
+        cdef const unsigned char* dense = &self.outsiders.bytes[0, 0]
+        cdef int shape = 0
+        cdef int segment, c, j
         cdef double* worth
-        cdef double* score = &self.score[0]
-        cdef unsigned char* number = &self.block[0]
-        for row in range(n_rows):
-            if groups.start[group] + row == groups.segment_end[segment]:
-                segment += 1
-            segment_of[row] = segment - groups.first_segment[group]
-            shape = (shape << 2) | segment_of[row]
-            x[row] = self.dense + rows[row] * self.stride
-        worth = table_of_shape(self.worth, -shape, self.t, &known)
-        if not known:
-            self.worth.fill_tiny(self.t, n_rows, segment_of, worth)
-        x0, x1 = x[0], x[1]
-        if n_rows == 2:
-            for j in range(self.n_outsiders):
-                score[j] += worth[1] if x0[j] == x1[j] else worth[0]
-            return
-        if n_rows == 3:
-            compare_three(x0, x1, x[2], self.width, number)
-        else:
-            compare_four(x0, x1, x[2], x[3], self.width, number)
-        for j in range(self.n_outsiders):
-            score[j] += worth[number[j]]
+        cdef double* score
+        cdef const unsigned char* number
+        for segment in range(
+            groups.first_segment[group], groups.first_segment[group + 1] - 1
+        ):
+            shape |= 1 << (groups.segment_end[segment] - groups.start[group] - 1)
+        skb_compare_four(
+            dense + rows[0] * self.stride, dense + rows[1] * self.stride,
+            dense + rows[2] * self.stride, dense + rows[3] * self.stride, self.stride,
+            &self.block[0]
+        )
+        for c in range(self.outsiders.n_classes):
+            if self.outsiders.width[c] == 0 or self.outsiders.levels[c] == 1:
+                continue
+            worth = &self.worth_of_four[c, shape, 0]
+            if not self.shapes_of_four >> shape & 1:
+                self.worth.fill_four(tables[c], shape, worth)
+            score = &self.scores[self.outsiders.class_start[c]]
+            number = &self.block[self.outsiders.offset[c]]
+            for j in range(
+                self.outsiders.class_start[c + 1] - self.outsiders.class_start[c]
+            ):
+                score[j] += worth[number[j]]
+        self.shapes_of_four |= 1 << shape
 
     cdef void count_binary(self, const Groups* groups, int group) noexcept nogil:
         """Add a group's part in the scores of binary outsiders.
@@ -212,7 +319,7 @@ cdef class Tally:
         cdef Py_ssize_t width = self.width
         cdef unsigned char* count = &self.block[0]
         cdef unsigned char* total = count + width
-        cdef double* score = &self.score[0]
+        cdef double* score = self.score
         cdef const double* f
         cdef const double* g
         cdef Py_ssize_t j
@@ -221,9 +328,8 @@ cdef class Tally:
         for segment in range(groups.first_segment[group], last + 1):
             end = groups.segment_end[segment]
             memset(count, 0, width)
-            add_rows(
-                self.dense, self.stride, groups.rows + begin, end - begin, 1, 1, width,
-                count
+            skb_add_binary_rows(
+                self.dense, self.stride, groups.rows + begin, end - begin, width, count
             )
             for j in range(width):
                 total[j] += count[j]
@@ -253,7 +359,7 @@ cdef class Tally:
         cdef long long shape = 0
         cdef bint known
         cdef double* worth
-        cdef double* score = &self.score[0]
+        cdef double* score = self.score
         cdef unsigned char* number = &self.block[0]
         if n_segments * (levels - 1) > N_DIGITS:
             return False
@@ -279,7 +385,7 @@ cdef class Tally:
         begin = groups.start[group]
         for segment in range(n_segments):
             for level in range(1, levels):
-                add_rows(
+                skb_add_rows(
                     self.dense, self.stride, groups.rows + begin, sizes[segment],
                     <unsigned char>level, <unsigned char>span, self.width, number
                 )
@@ -331,7 +437,7 @@ cdef class Tally:
             memset(&self.block[0], 0, (self.levels - 1) * width)
             for level in range(1, self.levels):
                 block = &self.block[(level - 1) * width]
-                add_rows(
+                skb_add_rows(
                     self.dense, self.stride, rows + place, n, <unsigned char>level, 1,
                     width, block
                 )
@@ -344,7 +450,7 @@ cdef class Tally:
     cdef void add_cells(self, const int* count, int most) noexcept nogil:
         """Add f of counts, which are at most `most`."""
         cdef const double* f = &self.worth.f[self.t, 0]
-        cdef double* score = &self.score[0]
+        cdef double* score = self.score
         cdef int j
         if most < self.worth.f_reach[self.t]:
             for j in range(self.n_outsiders):
@@ -356,7 +462,7 @@ cdef class Tally:
     cdef void add_configurations(self, const int* count, int most) noexcept nogil:
         """Add g of counts, which are at most `most`."""
         cdef const double* g = &self.worth.g[self.t, 0]
-        cdef double* score = &self.score[0]
+        cdef double* score = self.score
         cdef int j
         if most < self.worth.g_reach[self.t]:
             for j in range(self.n_outsiders):
@@ -399,57 +505,31 @@ cdef class Tally:
         return score
 
 
-cdef inline void compare_three(
-    const unsigned char* x0, const unsigned char* x1, const unsigned char* x2,
-    Py_ssize_t width, unsigned char* number
+cdef inline void worth_of_few(
+    Worth worth, int t, int shape, double* parts
 ) noexcept nogil:
-    """Set a bit for each pair of three rows that the outsider does not tell apart."""
-    cdef Py_ssize_t j
-    for j in range(width):
-        number[j] = (
-            (x0[j] == x1[j]) | ((x0[j] == x2[j]) << 1) | ((x1[j] == x2[j]) << 2)
-        )
+    """Tell what a group of two or three rows is worth.
 
-
-cdef inline void compare_four(
-    const unsigned char* x0, const unsigned char* x1, const unsigned char* x2,
-    const unsigned char* x3, Py_ssize_t width, unsigned char* number
-) noexcept nogil:
-    """Set a bit for each pair of four rows that the outsider does not tell apart."""
-    cdef Py_ssize_t j
-    for j in range(width):
-        number[j] = (
-            (x0[j] == x1[j]) | ((x0[j] == x2[j]) << 1) | ((x1[j] == x2[j]) << 2)
-            | ((x0[j] == x3[j]) << 3) | ((x1[j] == x3[j]) << 4)
-            | ((x2[j] == x3[j]) << 5)
-        )
-
-
-cdef inline void add_rows(
-    const unsigned char* dense, Py_ssize_t stride, const int* rows, int n_rows,
-    unsigned char value, unsigned char step, Py_ssize_t width, unsigned char* count
-) noexcept nogil:
-    """Add `step` to the counts of the outsiders that have a value, for each row."""
-    cdef const unsigned char* x0
-    cdef const unsigned char* x1
-    cdef const unsigned char* x2
-    cdef const unsigned char* x3
-    cdef int place = 0
-    cdef Py_ssize_t j
-    # Four rows at a time: the counts are loaded and stored once for all of them.
-    while place + 4 <= n_rows:
-        x0 = dense + rows[place] * stride
-        x1 = dense + rows[place + 1] * stride
-        x2 = dense + rows[place + 2] * stride
-        x3 = dense + rows[place + 3] * stride
-        for j in range(width):
-            count[j] += (
-                (step if x0[j] == value else 0) + (step if x1[j] == value else 0)
-                + (step if x2[j] == value else 0) + (step if x3[j] == value else 0)
-            )
-        place += 4
-    while place < n_rows:
-        x0 = dense + rows[place] * stride
-        for j in range(width):
-            count[j] += step if x0[j] == value else 0
-        place += 1
+    The shapes are those of two rows with one and two levels of the child, then of three
+    rows with one, two and three. Gives what the group is worth if the outsider parts
+    all of its rows; then how much more if it leaves the first two together, one of
+    these with the third, and all three.
+    """
+    cdef double f1 = f_value(worth, t, 1)
+    cdef double f2 = f_value(worth, t, 2)
+    cdef double g2 = g_value(worth, t, 2)
+    cdef double single = f1 + g_value(worth, t, 1)
+    cdef double alike = f2 + g2 - 2 * single         # of one level, and together
+    cdef double unlike = 2 * f1 + g2 - 2 * single    # of two levels
+    parts[0] = 2 * single if shape < 2 else 3 * single
+    parts[1] = unlike if shape == 1 or shape == 4 else alike
+    if shape < 2:
+        return
+    parts[2] = alike if shape == 2 else unlike
+    if shape == 2:
+        parts[3] = f_value(worth, t, 3)
+    elif shape == 3:
+        parts[3] = f2 + f1
+    else:
+        parts[3] = 3 * f1
+    parts[3] += g_value(worth, t, 3) - parts[0]

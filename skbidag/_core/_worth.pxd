@@ -6,8 +6,11 @@ from cython cimport final
 from libc.math cimport lgamma, log
 
 cdef enum:
-    # Groups whose rows are compared pair by pair.
+    # Groups whose rows are compared pair by pair, the ways to part the rows of the
+    # largest, and by the bits of six pairs the length of a table of these.
     LARGEST_TINY = 4
+    N_PARTINGS = 15
+    N_PLACES = 64
     # Small groups: numbers below LARGEST_SPAN, which have at most 7 digits.
     LARGEST_SPAN = 128
     N_DIGITS = 7
@@ -43,6 +46,10 @@ cdef class Worth:
         double[:, ::1] f_pairs
         double[:, ::1] g_pairs
         unsigned char[:, ::1] pairs_filled
+        # The ways to part four rows.
+        const int[::1] place_of_four
+        const double[:, ::1] parts_of_four
+        const double[:, :, ::1] cells_of_four
         # Worth of small groups, by the sizes of the segments and what else matters.
         long long[::1] shape
         long long[::1] shape_key
@@ -52,9 +59,7 @@ cdef class Worth:
     cdef int add_table(self, tuple key) except -1
     cdef void extend(self, int t, double f_top, double g_top) noexcept nogil
     cdef void fill_pairs(self, int t, int size) noexcept nogil
-    cdef void fill_tiny(
-        self, int t, int n_rows, const int* segment_of, double* worth
-    ) noexcept nogil
+    cdef void fill_four(self, int t, int shape, double* worth) noexcept nogil
     cdef void fill_small(
         self, int t, int levels, int n_segments, const int* sizes, int span,
         double* worth

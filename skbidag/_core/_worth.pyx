@@ -56,6 +56,7 @@ cdef class Worth:
         self.numbers = {}
         self.a, self.big_a = np.empty(0), np.empty(0)
         self.f = np.empty((0, 0))
+        self.place_of_four, self.parts_of_four, self.cells_of_four = _OF_FOUR
         self.shape = np.empty(N_SHAPES, dtype=np.longlong)
         self.shape_key = np.empty(N_SHAPES, dtype=np.longlong)
         self.of_shape = np.empty((N_SHAPES, LARGEST_SPAN))
@@ -174,41 +175,27 @@ cdef class Worth:
                 g_value(self, t, n) + g_value(self, t, size - n)
             )
 
-    cdef void fill_tiny(
-        self, int t, int n_rows, const int* segment_of, double* worth
-    ) noexcept nogil:
-        """Tabulate what a group of a few rows is worth, by which of them are equal.
+    cdef void fill_four(self, int t, int shape, double* worth) noexcept nogil:
+        """Tabulate what a group of four rows is worth, by which of them are equal.
 
         Bit by bit, a place in the table tells of each pair of rows, (0, 1), (0, 2),
         (1, 2), (0, 3) and so on, whether the outsider has the same level in both. Of
-        the places, only those of the 2, 5 or 15 ways to part the rows are filled.
+        the places, only those of the 15 ways to part the rows are filled. A bit of
+        `shape` tells of each row but the first whether it begins a segment.
         """
-        cdef int row, other, place, bit, segment
-        cdef int label[LARGEST_TINY]
-        cdef int total[LARGEST_TINY]
-        cdef int cell[LARGEST_TINY][LARGEST_TINY]
+        cdef double f[LARGEST_TINY + 1]
+        cdef double g[LARGEST_TINY + 1]
+        cdef int n, parting
         cdef double score
-        memset(label, 0, sizeof(label))
-        while True:
-            memset(total, 0, sizeof(total))
-            memset(cell, 0, sizeof(cell))
-            place = bit = 0
-            for row in range(n_rows):
-                for other in range(row):
-                    place |= (label[row] == label[other]) << bit
-                    bit += 1
-                total[label[row]] += 1
-                cell[label[row]][segment_of[row]] += 1
+        for n in range(1, LARGEST_TINY + 1):
+            f[n] = f_value(self, t, n)
+            g[n] = g_value(self, t, n)
+        for parting in range(N_PARTINGS):
             score = 0.0
-            for row in range(n_rows):
-                if total[row] > 0:
-                    score += g_value(self, t, total[row])
-                    for segment in range(n_rows):
-                        if cell[row][segment] > 0:
-                            score += f_value(self, t, cell[row][segment])
-            worth[place] = score
-            if not next_parting(label, n_rows):
-                return
+            for n in range(1, LARGEST_TINY + 1):
+                score += self.cells_of_four[shape, parting, n] * f[n]
+                score += self.parts_of_four[parting, n] * g[n]
+            worth[self.place_of_four[parting]] = score
 
     cdef void fill_small(
         self, int t, int levels, int n_segments, const int* sizes, int span,
@@ -253,18 +240,47 @@ cdef class Worth:
                 d += 1
 
 
-cdef inline bint next_parting(int* label, int n_rows) noexcept nogil:
-    """Label rows in the next way, each at most one above those before; False at last.
+def _partings_of_four():
+    """Give the ways to part four rows, and how many cells of each size they make.
+
+    Returns
+    -------
+    places : ndarray of shape (n_partings,)
+        A bit for each pair of rows that stay together.
+    parts : ndarray of shape (n_partings, 5)
+        Number of parts with so many rows.
+    cells : ndarray of shape (8, n_partings, 5)
+        Number of cells, which have a part and a segment, with so many rows, for each
+        shape: a bit for each row but the first tells whether it begins a segment.
     """
-    cdef int row = n_rows - 1
-    cdef int other, most
-    while row > 0:
-        most = 0
-        for other in range(row):
-            most = max(most, label[other] + 1)
-        if label[row] < most:
-            label[row] += 1
-            return True
-        label[row] = 0
-        row -= 1
-    return False
+    labels = [
+        row for row in np.ndindex(1, 2, 3, 4)
+        if all(row[k] <= max(row[:k]) + 1 for k in range(1, LARGEST_TINY))
+    ]
+    pairs = [(other, row) for row in range(LARGEST_TINY) for other in range(row)]
+    places = [
+        sum((label[i] == label[j]) << bit for bit, (i, j) in enumerate(pairs))
+        for label in labels
+    ]
+
+    def sizes(keys):
+        counts = [keys.count(key) for key in set(keys)]
+        return np.bincount(counts, minlength=LARGEST_TINY + 1)
+
+    parts = [sizes([*label]) for label in labels]
+    cells = [
+        [
+            sizes([(part, sum(shape >> k & 1 for k in range(row)))
+                   for row, part in enumerate(label)])
+            for label in labels
+        ]
+        for shape in range(1 << (LARGEST_TINY - 1))
+    ]
+    return (
+        np.array(places, dtype=np.intc),
+        np.array(parts, dtype=float),
+        np.array(cells, dtype=float),
+    )
+
+
+_OF_FOUR = _partings_of_four()

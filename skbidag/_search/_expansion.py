@@ -22,6 +22,11 @@ from skbidag._core._graphs import reachable
 from skbidag._search._orders import LEAST_GAIN
 from skbidag.graphs import moral_graph, to_cpdag
 
+# Seconds that the scan of small parent sets may take, if all nodes ask for it; and the
+# share of the log score that forward selection explains in a node that does.
+TOGETHER_SECONDS = 0.25
+LITTLE = 0.25
+
 
 def descendants(adjacency, node):
     """Nodes that paths from `node` lead to; no checks, for inner loops."""
@@ -29,15 +34,25 @@ def descendants(adjacency, node):
 
 
 def add_selected_parents(permitted, problem, soft_limit):
-    """Let in what forward selection by the score picks for each node."""
+    """Let in what forward selection by the score picks for each node.
+
+    Where that explains little, the parents may pay off only together, as those of a
+    parity do. Then the best of all small sets comes in first, if it is better.
+    """
     permitted = permitted.copy()
+    seconds = TOGETHER_SECONDS / len(permitted)
     for node in range(len(permitted)):
         allowed = np.flatnonzero(~problem.constraints.forbidden[:, node])
         room = soft_limit - permitted[:, node].sum()
         required = np.flatnonzero(problem.constraints.required[:, node])
-        selected, _ = problem.score.select_parents(
+        selected, value = problem.score.select_parents(
             node, allowed, soft_limit, kept=required
         )
+        weak = value < (1 - LITTLE) * problem.score.local_score(node, required)
+        if weak and not permitted[allowed, node].all():
+            together, log_score = problem.score.best_small_set(node, allowed, seconds)
+            if log_score > value + LEAST_GAIN:
+                selected = list(dict.fromkeys([*together, *selected]))
         new = [parent for parent in selected if not permitted[parent, node]]
         permitted[new[: max(0, room)], node] = True
     return permitted

@@ -1,5 +1,6 @@
 """The compiled walks over categorical data, each with memory that is used again."""
 
+from contextlib import contextmanager
 from functools import cached_property
 
 import numpy as np
@@ -42,11 +43,27 @@ class Walks:
 
     def fill_table(self, *arguments, **options):
         """Fill a table as :meth:`DiscreteWalk.fill_table` does."""
+        with self._walk() as walk:
+            walk.fill_table(*arguments, **options)
+
+    def fill_rows(self, *arguments, **options):
+        """Fill rows of a table as :meth:`DiscreteWalk.fill_rows` does."""
+        with self._walk() as walk:
+            walk.fill_rows(*arguments, **options)
+
+    def best_set(self, *arguments):
+        """Find the best small parent set as :meth:`DiscreteWalk.best_set` does."""
+        with self._walk() as walk:
+            return walk.best_set(*arguments)
+
+    @contextmanager
+    def _walk(self):
+        """A walk that nobody else uses."""
         try:
             walk = self._idle.pop()
         except IndexError:
             walk = DiscreteWalk(*self._data)
         try:
-            walk.fill_table(*arguments, **options)
+            yield walk
         finally:
             self._idle.append(walk)
