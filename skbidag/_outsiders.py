@@ -10,6 +10,9 @@ the space, so that tables of nodes whose candidates stay are kept. A search stil
 at all variables as additions to the parents that a node has (`_search/_expansion.py`),
 and what chains miss is told as `outside_mass_`.
 
+A node with more candidates than usual has few outsiders as well, however many variables
+there are, for its rows are many: those that add most beside all its candidates.
+
 Cost: a handful of calls of `addition_scores` per node.
 """
 
@@ -65,3 +68,30 @@ def strongest_outsiders(score, forbidden, n_jobs=None):
         return strong & allowed
 
     return np.column_stack(run_threads(of_node, range(n), n_jobs))
+
+
+def strongest_beside(score, node, candidates, allowed, n_outsiders):
+    """The outsiders that add most to a node's score beside all its candidates.
+
+    Parameters
+    ----------
+    score : BaseScore
+        A fitted score.
+    node : int
+        The child.
+    candidates : ndarray of int
+        Its candidates.
+    allowed : ndarray of bool, shape (n_features,)
+        Who may be an outsider.
+    n_outsiders : int
+        How many there may be.
+
+    Returns
+    -------
+    outsiders : ndarray of bool, shape (n_features,)
+        The chosen ones.
+    """
+    scores = np.where(allowed, score.addition_scores(node, candidates), -np.inf)
+    chosen = np.zeros(len(allowed), dtype=bool)
+    chosen[np.argsort(-scores, kind="stable")[:n_outsiders]] = True
+    return chosen & allowed

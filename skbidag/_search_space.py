@@ -7,7 +7,7 @@ Whether everything can be had is a matter of what the tables cost, see `parent_l
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
@@ -16,11 +16,19 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skbidag._constraints import resolve_edges
 from skbidag._data import display_name, names_of
+from skbidag._outsiders import strongest_beside
 from skbidag._skeleton import PCSkeleton, with_test_for
+from skbidag._tables import outsiders_within_budget
 from skbidag.graphs import align_labels, reorder
 
 # The largest permissible set where not everything can be had.
 USUAL_PARENTS = 14
+# The largest of a hub, a node whose parents fill the usual set, as long as scoring all
+# of its subsets does not take more seconds. Only so many nodes may be hubs: the tables
+# of each take up to 32 MB, twice that for chains.
+HUB_PARENTS = 20
+HUB_SECONDS = 0.2
+MOST_HUBS = 8
 # The largest that may be asked for.
 MOST_PARENTS = 26
 # What the tables of the space that holds everything may cost: seconds, and bytes. In
@@ -116,6 +124,41 @@ def parent_limit(max_parents, problem):
     return max(limit, int(all_others.max())) if affordable else limit
 
 
+def hub_limit(max_parents, problem):
+    """How large the sets of single nodes may be: more than usual for "auto" alone."""
+    limit = parent_limit(max_parents, problem)
+    if max_parents != "auto":
+        return limit
+    n_sets = HUB_SECONDS / problem.score.set_seconds
+    return max(limit, min(HUB_PARENTS, int(np.log2(n_sets))))
+
+
+def space_within_budget(problem, permitted, usual, *, extended):
+    """The space of permitted edges, in line with a problem's constraints.
+
+    Outsiders, where the space is `extended`, are those of the problem. Nodes with more
+    than `usual` candidates have few of them: the larger the set, the fewer.
+    """
+    space = make_space(
+        permitted,
+        problem.constraints,
+        extended=extended,
+        outsiders=problem.outsiders if extended else None,
+    )
+    sizes = space.permitted.sum(axis=0)
+    if not space.extended or sizes.max() <= usual:
+        return space
+    extra = space.extra.copy()
+    for node in np.flatnonzero(sizes > usual):
+        allowed = ~(space.permitted | problem.constraints.forbidden)[:, node]
+        n_outsiders = outsiders_within_budget(int(sizes[node]))
+        if n_outsiders < allowed.sum():
+            extra[:, node] = strongest_beside(
+                problem.score, node, space.candidates(node), allowed, n_outsiders
+            )
+    return replace(space, extra=extra)
+
+
 def start_space(
     problem, search_space, *, alpha, extended, max_parents, entropy, n_jobs
 ):
@@ -151,14 +194,15 @@ def start_space(
     )
     # trimmed without outsiders: who falls out of a full space is one afterwards
     space = make_space(permitted, problem.constraints, extended=False)
-    limit = parent_limit(max_parents, problem)
-    permitted = trim(space, problem.score, limit, problem.names)
-    return make_space(
-        permitted,
-        problem.constraints,
-        extended=extended,
-        outsiders=problem.outsiders if extended else None,
-    )
+    usual = parent_limit(max_parents, problem)
+    limits = np.full(problem.n_features, usual)
+    if not isinstance(search_space, str | list | tuple):
+        # one that was made with care, by a search for instance, may have hubs
+        sizes = space.permitted.sum(axis=0)
+        largest = np.argsort(-sizes, kind="stable")[:MOST_HUBS]
+        limits[largest] = hub_limit(max_parents, problem)
+    permitted = trim(space, problem.score, limits, problem.names)
+    return space_within_budget(problem, permitted, usual, extended=extended)
 
 
 def permitted_edges(search_space, problem, *, pc, seed=None):
@@ -297,24 +341,25 @@ def glasso_edges(X):
 
 
 def trim(space, score, max_parents, names=None):
-    """Permitted edges of a space, cut down to `max_parents` per node.
+    """Permitted edges of a space, cut down to `max_parents` of each node.
 
     A node with too many keeps the required ones and then, one after the other, the
     candidate that raises its score most beside those already kept (the first of
     equals), with a warning.
     """
     permitted = space.permitted.copy()
+    max_parents = np.broadcast_to(max_parents, len(permitted))
     for node in np.flatnonzero(permitted.sum(axis=0) > max_parents):
         candidates = space.candidates(node)
         required = np.flatnonzero(space.required[:, node])
         kept, _ = score.select_parents(
-            node, candidates, max_parents, kept=required, stop=False
+            node, candidates, int(max_parents[node]), kept=required, stop=False
         )
         permitted[:, node] = False
         permitted[kept, node] = True
         warnings.warn(
             f"Node {display_name(names, node)} has {len(candidates)} permissible "
-            f"parents; the {max_parents} strongest are kept (max_parents).",
+            f"parents; the {max_parents[node]} strongest are kept (max_parents).",
             UserWarning,
             stacklevel=2,
         )

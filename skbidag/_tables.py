@@ -36,6 +36,9 @@ from skbidag._workspace import Workspace
 
 # Share of the free memory that tables may take unless the user says otherwise.
 MEMORY_SHARE = 0.6
+# Entries of a table with more candidates than usual: as the rows double, half of the
+# columns go.
+LARGEST_TABLE = 1 << 22
 
 
 @dataclass
@@ -244,20 +247,27 @@ def table_columns(space, node):
     if not space.extended:
         return np.array([node])
     outsiders = space.outsiders(node)
-    width = table_width(n, len(outsiders))
+    width = table_width(n, len(outsiders), int(space.permitted[:, node].sum()))
     few = width < _whole_vectors(n)
     columns = np.append(node, outsiders) if few else np.arange(n)
     return np.pad(columns, (0, width - len(columns)), constant_values=n)
 
 
-def table_width(n_features, n_outsiders):
+def table_width(n_features, n_outsiders, n_candidates):
     """Columns of a table row: few outsiders', or all variables', in whole vectors.
 
     A row of scattered columns has one at least that holds nothing. It pays where it is
-    a quarter as long: places are looked up one by one.
+    a quarter as long: places are looked up one by one. In a table larger than
+    `LARGEST_TABLE` memory matters more, and half as long will do.
     """
     few, all_ = _whole_vectors(n_outsiders + 2), _whole_vectors(n_features)
-    return few if 4 * few <= all_ else all_
+    shorter = 2 if all_ << n_candidates > LARGEST_TABLE else 4
+    return few if shorter * few <= all_ else all_
+
+
+def outsiders_within_budget(n_candidates):
+    """How many outsiders a table with many candidates has room for."""
+    return max(0, (LARGEST_TABLE >> n_candidates) - 2)
 
 
 def _whole_vectors(size):
@@ -269,8 +279,8 @@ def table_widths(space):
     n = space.n_features
     if not space.extended:
         return np.ones(n)
-    n_outsiders = space.extra.sum(axis=0)
-    return np.array([table_width(n, size) for size in n_outsiders], dtype=float)
+    sizes = zip(space.extra.sum(axis=0), space.permitted.sum(axis=0), strict=True)
+    return np.array([table_width(n, few, int(size)) for few, size in sizes], float)
 
 
 def table_bytes(space, n_tables=2):

@@ -56,7 +56,7 @@ def both_layouts(score, monkeypatch, **which):
     space = sparse_space()
     few = build_tables(score, space, **which)
     with monkeypatch.context() as patch:
-        patch.setattr(_tables, "table_width", lambda n, n_outsiders: -(-n // 4) * 4)
+        patch.setattr(_tables, "table_width", lambda n, *sizes: -(-n // 4) * 4)
         wide = build_tables(score, space, **which)
     assert all(table.scattered and table.width == 8 for table in few)
     assert not any(table.scattered for table in wide)

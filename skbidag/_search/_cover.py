@@ -16,7 +16,7 @@ from skbidag._chains import auto_n_iter, bit_generator, move_mixture
 from skbidag._core._order import OrderChain
 from skbidag._outside import Additions, Draws, bulk_outside, edges_outside
 from skbidag._search._orders import order_moves, random_order
-from skbidag._search_space import make_space
+from skbidag._search_space import space_within_budget
 from skbidag._tables import MEMORY_SHARE, build_tables, free_memory, table_widths
 
 # A node with more than this outside gets more candidates,
@@ -142,11 +142,8 @@ def cover_posterior(problem, space, best, settings, entropy, stop=None):
         if np.array_equal(permitted, space.permitted):
             break
         order = draws.order
-        space = make_space(
-            permitted,
-            problem.constraints,
-            extended=True,
-            outsiders=problem.outsiders,
+        space = space_within_budget(
+            problem, permitted, settings.max_parents, extended=True
         )
     bulk = bulk_outside(
         problem.score,
@@ -187,9 +184,12 @@ def let_in_probable(space, probabilities, score, settings):
     """
     permitted = space.permitted.copy()
     sizes = permitted.sum(axis=0)
-    width = table_widths(space).max()
+    widths = table_widths(space)
+    width = widths.max()
     row_bytes = 8.0 * (2 * width + 1)
-    n_rows = (2.0**sizes).sum()
+    # rows of hubs are short, so they count less
+    shares = widths / width
+    n_rows = (shares * 2.0**sizes).sum()
     most_rows = (settings.memory_limit or MEMORY_SHARE * free_memory()) / row_bytes
     limit = settings.max_parents
     if settings.thrifty:
@@ -200,7 +200,7 @@ def let_in_probable(space, probabilities, score, settings):
     wanted = np.argwhere((probabilities > LEAST_PROBABILITY) & ~permitted)
     order = np.argsort(-probabilities[tuple(wanted.T)], kind="stable")
     for parent, child in wanted[order]:
-        more_rows = 2.0 ** sizes[child]
+        more_rows = shares[child] * 2.0 ** sizes[child]
         if sizes[child] < limit and n_rows + more_rows <= most_rows:
             permitted[parent, child] = True
             sizes[child] += 1

@@ -19,6 +19,7 @@ Spaces are matrices here: ``permitted[i, j]`` for i as a parent of j.
 import numpy as np
 
 from skbidag._core._graphs import reachable
+from skbidag._search._hubs import hub_parents
 from skbidag._search._orders import LEAST_GAIN
 from skbidag.graphs import moral_graph, to_cpdag
 
@@ -144,7 +145,10 @@ def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit, forbidden):
 
 
 def let_in(permitted, adjacency, problem, settings):
-    """Let a DAG into a space; where there is no room, its parents at least."""
+    """Let a DAG into a space; where there is no room, its parents at least.
+
+    Hubs get the room that they need.
+    """
     larger = merge_graph(
         permitted,
         adjacency,
@@ -153,7 +157,9 @@ def let_in(permitted, adjacency, problem, settings):
         settings.max_parents,
         problem.constraints.forbidden,
     )
-    return make_room(larger, adjacency, adjacency, problem, settings.max_parents)
+    hubs = hub_parents(larger, adjacency, problem, settings)
+    limits = np.maximum(settings.max_parents, hubs.sum(axis=0))
+    return make_room(larger, adjacency | hubs, adjacency, problem, limits)
 
 
 def once_per_dag(function, *args):
@@ -195,7 +201,8 @@ def expand(permitted, adjacency, problem, settings, reversals, pairs):
         better = reversals(adjacency)
         if better is not None:
             neighbors = (better | better.T) & ~forbidden
-            return make_room(larger, neighbors, better, problem, limit), better
+            larger = make_room(larger, neighbors, better, problem, limit)
+            return let_in(larger, better, problem, settings), better
     if new:
         return larger, adjacency
     blankets = moral_graph(adjacency) & ~forbidden
@@ -259,13 +266,14 @@ def make_room(permitted, graph, adjacency, problem, max_parents):
 
     A node with too many keeps its parents in the DAG `adjacency`, then the
     strongest of `graph`, then the strongest of what it had. It never keeps fewer
-    than it had.
+    than it had. `max_parents` is a number, or one for each node.
     """
     larger = permitted | graph
+    max_parents = np.broadcast_to(max_parents, len(permitted))
     for node in np.flatnonzero(larger.sum(axis=0) > max_parents):
         if not (graph[:, node] & ~permitted[:, node]).any():
             continue
-        size = max(max_parents, permitted[:, node].sum())
+        size = max(max_parents[node], permitted[:, node].sum())
         kept = np.flatnonzero(problem.constraints.required[:, node])
         for pool in (adjacency, graph, permitted):
             kept, _ = problem.score.select_parents(

@@ -25,7 +25,14 @@ from skbidag._search._orders import (
     random_order,
     search_orders,
 )
-from skbidag._search_space import SearchSpace, make_space, parent_limit, start_space
+from skbidag._search._turning import turn_blankets
+from skbidag._search_space import (
+    SearchSpace,
+    hub_limit,
+    parent_limit,
+    space_within_budget,
+    start_space,
+)
 from skbidag._tables import ScoreTables, build_tables
 
 # Expansions in a row without a better DAG before a search ends.
@@ -67,6 +74,9 @@ n_restarts, n_jobs, memory_limit
         Whether to try all that may help when the best DAG adds nothing.
     cover : bool
         Whether the space, at the end, is to hold the posterior, for chains.
+    hub_limit : int or None
+        The largest permissible set of the few nodes whose parents fill `max_parents`;
+        None for what :meth:`resolved` makes of "auto".
     thrifty : bool
         Whether it may do so only as far as tables cost little; otherwise each set may
         have `max_parents`. That is how it is where the user gives a number.
@@ -87,6 +97,7 @@ n_restarts, n_jobs, memory_limit
     memory_limit: float | None = None
     thorough: bool = True
     cover: bool = True
+    hub_limit: int | None = None
     thrifty: bool = True
 
     def resolved(self, problem):
@@ -96,6 +107,7 @@ n_restarts, n_jobs, memory_limit
             self,
             max_parents=limit,
             soft_limit=min(self.soft_limit, limit),
+            hub_limit=hub_limit(self.max_parents, problem),
             thrifty=self.max_parents == "auto",
         )
 
@@ -247,6 +259,15 @@ def search_once(
     ).run()
 
 
+def turned_edges(adjacency, problem, max_parents):
+    """The better DAG that other directions of edges lead to, or None."""
+    max_parents = max(max_parents, int(adjacency.sum(axis=0).max()))
+    better = reverse_edges(adjacency, problem, max_parents)
+    if better is None:
+        better = turn_blankets(adjacency, problem, max_parents)
+    return better
+
+
 class SpaceSearch:
     """One search: rounds of finding the best DAG and enlarging the space around it.
 
@@ -280,7 +301,7 @@ class SpaceSearch:
         self.generator = np.random.Generator(self.stream)
         self.n_iter = settings.n_iter or auto_n_iter(n, 3.5)
         self.wide_limit = wide_limit(score, n, settings.max_parents)
-        self.reversals = once_per_dag(reverse_edges, problem, settings.max_parents)
+        self.reversals = once_per_dag(turned_edges, problem, settings.max_parents)
         self.pairs = once_per_dag(paying_pairs, problem)
         # where the search stands
         self.permitted = permitted
@@ -348,11 +369,11 @@ class SpaceSearch:
 
     def space_of(self, permitted):
         """The space with these permitted edges."""
-        return make_space(
+        return space_within_budget(
+            self.problem,
             permitted,
-            self.problem.constraints,
+            self.settings.max_parents,
             extended=self.settings.extra_parent,
-            outsiders=self.problem.outsiders,
         )
 
     def build_tables(self, space):

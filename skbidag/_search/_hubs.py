@@ -1,0 +1,57 @@
+"""Nodes with many parents, and room for these.
+
+A permissible set of the usual size holds the parents of nearly every node. Where a
+node's parents in the best DAG fill it, others that raise its score may be waiting: then
+it is a hub, and its set may be larger, up to a size whose table costs no more than a
+budget (`_search_space.hub_limit`). A larger table has fewer outsiders, so what a hub
+gains at once is what forward selection picks beside its parents, from all variables
+that are not below it in the DAG.
+"""
+
+import numpy as np
+
+from skbidag._core._graphs import reachable
+from skbidag._search_space import MOST_HUBS
+
+
+def hub_parents(permitted, adjacency, problem, settings):
+    """Parents of the nodes that need more room than usual.
+
+    Parameters
+    ----------
+    permitted : ndarray of bool, shape (n_features, n_features)
+        The space, in which some nodes may be hubs already.
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The best DAG so far.
+    problem : Problem
+        Score and constraints.
+    settings : SearchSettings
+        The usual limit, `max_parents`, and that of hubs.
+
+    Returns
+    -------
+    parents : ndarray of bool, shape (n_features, n_features)
+        Of each hub, its parents in the DAG and those that it should have beside;
+        nothing for other nodes.
+    """
+    usual, most = settings.max_parents, settings.hub_limit
+    parents = np.zeros_like(adjacency)
+    if most <= usual:
+        return parents
+    gains = {}
+    for node in np.flatnonzero(adjacency.sum(axis=0) >= usual):
+        below = np.asarray(reachable(adjacency.view(np.uint8), node)).astype(bool)
+        allowed = ~problem.constraints.forbidden[:, node] & ~below
+        present = np.flatnonzero(adjacency[:, node])
+        selected, value = problem.score.select_parents(
+            node, np.flatnonzero(allowed), most, kept=present
+        )
+        if len(selected) > usual:
+            parents[selected, node] = True
+            gains[node] = value - problem.score.local_score(node, present)
+    # hubs stay so; of others those come first that gain most
+    is_hub = permitted.sum(axis=0) > usual
+    waiting = sorted((node for node in gains if not is_hub[node]), key=gains.get)
+    room = max(0, MOST_HUBS - int(is_hub.sum()))
+    parents[:, waiting[: max(0, len(waiting) - room)]] = False
+    return parents
