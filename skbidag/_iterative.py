@@ -67,18 +67,32 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         an earlier one.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
-    search : {"kicks", "greedy", "transpositions", "mcmc", "annealing"}, \
-            default="kicks"
+    scheme : {"wide", "paper", "accumulated"}, default="wide"
+        What comes into the space. "wide": all that may help, forward selection by the
+        score above all. "paper": what the paper has and nothing else. The first space
+        H₀ is `search_space` as it is, up to `max_parents`, and the next one
+        H₀ ∪ G, where G is the best DAG of the last (see `merge`), until the score does
+        not rise. "accumulated": the same with what earlier DAGs brought in.
+    first_space : array, callable, estimator or list, default=None
+        With the paper's schemes, edges that the first search has beside
+        `search_space`; the next ones have those of them that its DAG took.
+    search : {"auto", "kicks", "greedy", "transpositions", "swaps", "mcmc", \
+            "annealing"}, default="auto"
         How orders are searched. "kicks": climb by relocating nodes, displace a few,
-        climb again. "greedy" and "transpositions": climb by relocations or by
-        exchanges of neighbors from random orders. "mcmc": order MCMC at a power of
-        the score tuned on the acceptance rate. "annealing": at a growing power.
+        climb again. "greedy", "transpositions" and "swaps": climb from random orders
+        by relocations, or by the best exchange of two neighbors, or of any two nodes.
+        "mcmc": order MCMC at a power of the score, see `search_power`. "annealing": at
+        a growing power. "auto" is "kicks", and with the paper's schemes "mcmc".
+    search_power : float or "auto", default="auto"
+        With the paper's schemes, the power of the score for ``search="mcmc"``. "auto"
+        tunes it on the acceptance rate, as other schemes do.
     merge : {"skeleton", "cpdag", "dag"}, default="skeleton"
         What of the best DAG comes into the space. A node for which that is too much
         falls back to the next.
-    expansion : {"map", "posterior"}, default="map"
+    expansion : {"map", "posterior", "partition"}, default="map"
         "posterior" lets in, beside the best DAG, the edges whose probability in a
-        short order chain exceeds `threshold`.
+        short order chain exceeds `threshold`; with the paper's schemes these alone.
+        "partition", for these schemes, takes a chain over partitions.
     threshold : float, default=0.5
         See `expansion`.
     max_expansions : int, default=50
@@ -146,6 +160,14 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         edges of the space, the ``largest_set``, and ``seconds``.
     n_expansions_ : int
         How often the space grew.
+    expansion_dags_ : ndarray of bool, shape (n_searches, n_features, n_features)
+        The best DAG of each search.
+    expansion_probabilities_ : ndarray, shape (n_searches, n_features, n_features)
+        With the paper's schemes, edge probabilities on each space if it grows by these,
+        otherwise None.
+    expansion_traces_ : list of ndarray
+        With the paper's schemes, log scores along each search, 200 or so: of where
+        it stood, or of sampled DAGs if the space grows by these. Otherwise None.
     adjacency_probabilities_ : ndarray of shape (n_features, n_features)
         ``adjacency_probabilities_[i, j]`` is the probability of i -> j in the
         order-weighted posterior.
@@ -209,9 +231,15 @@ class IterativeSearchStructure(Searcher, OrderStructure):
             *OrderStructure._parameter_constraints["search_space"][1:],
         ],
         "soft_limit": [Interval(Integral, 0, None, closed="left")],
-        "search": [StrOptions(set(ENGINES))],
+        "scheme": [StrOptions({"wide", "paper", "accumulated"})],
+        "first_space": [None, *OrderStructure._parameter_constraints["search_space"]],
+        "search": [StrOptions({"auto", *ENGINES})],
+        "search_power": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "merge": [StrOptions({"skeleton", "cpdag", "dag"})],
-        "expansion": [StrOptions({"map", "posterior"})],
+        "expansion": [StrOptions({"map", "posterior", "partition"})],
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "max_expansions": [Interval(Integral, 0, None, closed="left")],
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
@@ -233,9 +261,12 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
         edge_prior: ArrayLike | None = None,
-        search: str = "kicks",
+        scheme: Literal["wide", "paper", "accumulated"] = "wide",
+        first_space: Any = None,
+        search: str = "auto",
+        search_power: float | Literal["auto"] = "auto",
         merge: Literal["skeleton", "cpdag", "dag"] = "skeleton",
-        expansion: Literal["map", "posterior"] = "map",
+        expansion: Literal["map", "posterior", "partition"] = "map",
         threshold: float = 0.5,
         max_expansions: int = 50,
         n_restarts: int = 1,
@@ -265,7 +296,10 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.required_edges = required_edges
         self.tiers = tiers
         self.edge_prior = edge_prior
+        self.scheme = scheme
+        self.first_space = first_space
         self.search = search
+        self.search_power = search_power
         self.merge = merge
         self.expansion = expansion
         self.threshold = threshold
@@ -295,28 +329,58 @@ class IterativeSearchStructure(Searcher, OrderStructure):
             From the parameters, which are checked.
         """
         self._validate_params()
+        wide = self.scheme == "wide"
+        if wide:
+            self._refuse_what_the_paper_has()
+        engine = self.search
+        if engine == "auto":
+            engine = "kicks" if wide else "mcmc"
         return SearchSettings(
             search_space=self.search_space,
             alpha=self.alpha,
             extra_parent=self.extra_parent,
             max_parents=self.max_parents,
             soft_limit=self.soft_limit,
-            engine=self.search,
+            engine=engine,
             merge=self.merge,
-            threshold=self.threshold if self.expansion == "posterior" else None,
+            threshold=None if self.expansion == "map" else self.threshold,
             max_expansions=self.max_expansions,
             n_restarts=self.n_restarts,
             n_iter=None if self.search_iter == "auto" else self.search_iter,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
             cover=self.n_draws > 0,
+            scheme=self.scheme,
+            first_space=self.first_space,
+            power=None if self.search_power == "auto" else self.search_power,
+            walk="partitions" if self.expansion == "partition" else "orders",
         )
+
+    def _refuse_what_the_paper_has(self):
+        """Parameters that are for the paper's schemes alone."""
+        for name, value in {
+            "first_space": self.first_space is not None,
+            "search_power": self.search_power != "auto",
+            "expansion": self.expansion == "partition",
+        }.items():
+            if value:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is for scheme='paper' and "
+                    "scheme='accumulated'."
+                )
 
     def _find(self, problem, entropy, stop):
         result = search_structure(problem, self.search_settings(), entropy, stop)
         self.expansions_ = result.expansions
         self.n_expansions_ = len(result.expansions) - 1
+        self.expansion_dags_ = result.dags
+        self.expansion_probabilities_ = result.probabilities
+        self.expansion_traces_ = result.traces
         return result
+
+    def _warn_if_much_is_outside(self):
+        if self.scheme == "wide":  # a plain space is what was asked for
+            super()._warn_if_much_is_outside()
 
     def _sample(self, problem, progress, context, stop):
         if self.n_draws:
