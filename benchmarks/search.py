@@ -15,8 +15,8 @@ A search has failed for sure where its best DAG scores below the one that the da
 from.
 
 The paper's scheme (``scheme="paper"``) is a search by tempered MCMC in which the best
-DAG alone enlarges the space. On the same graphs as the whole search it tells what a better
-score is worth.
+DAG alone enlarges the space. On the same graphs as the whole search it tells what a
+better score is worth.
 """
 
 import argparse
