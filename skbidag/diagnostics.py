@@ -481,6 +481,8 @@ def concordance(
     squares = products.diagonal()
     with np.errstate(invalid="ignore", divide="ignore"):
         r2 = products**2 / np.outer(squares, squares)
+    constant = np.ptp(values, axis=1) == 0  # rounded means leave it a variance
+    r2[constant | constant[:, None]] = np.nan
     return Bunch(
         r2=np.minimum(r2, 1.0),
         rmsd=np.sqrt(np.mean(differences**2, axis=2)),
