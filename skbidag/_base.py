@@ -6,6 +6,7 @@ that gives. What a subclass must say is declared as abstract: how its chains wal
 where its search space comes from.
 """
 
+import time
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -156,6 +157,7 @@ class BaseStructure(
         constraints, search space and moves. If not, an error says what differs, and
         the estimator stays as it was.
         """
+        began = time.perf_counter()
         stop = Stop(self.max_time)
         progress = self._progress_to_go_on_from()
         before = vars(self).copy()
@@ -168,6 +170,10 @@ class BaseStructure(
                 vars(self).clear()  # nothing new: as it was before
                 vars(self).update(before)
             raise
+        finally:
+            if vars(self).get("adjacency_") is not before.get("adjacency_"):
+                earlier = 0.0 if progress is None else before["fit_seconds_"]
+                self.fit_seconds_ = earlier + time.perf_counter() - began
 
     def _fit(self, X, sample_weight, progress, stop):
         # chains of no given length run in rounds, of which nobody knows how many
@@ -315,6 +321,7 @@ class BaseStructure(
             getattr(self, "dag_samples_", None),
             getattr(self, "log_score_trace_", None),
         )
+        self.table_bytes_ = sum(table.n_bytes for table in sampling.tables)
         try:
             sampling.run(ChainObserver(self, context))
         except KeyboardInterrupt as interrupt:

@@ -13,6 +13,7 @@ from skbidag._order import OrderStructure
 from skbidag._posterior import DAGSamples
 from skbidag._search import ENGINES, Searcher, SearchSettings, search_structure
 from skbidag._sklearn import Interval, StrOptions
+from skbidag._tables import table_bytes
 from skbidag.graphs import to_cpdag
 from skbidag.scores import BaseScore
 
@@ -196,6 +197,10 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         nothing to agree with.
     acceptance_rate_ : ndarray of shape (n_chains,)
         Share of steps that changed the order.
+    fit_seconds_ : float
+        How long the fit took; with `warm_start`, all fits that went on.
+    table_bytes_ : int
+        Memory of the score tables.
     score_ : BaseScore
         The fitted score.
     feature_kinds_ : ndarray of str, shape (n_features,)
@@ -406,3 +411,4 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.converged_ = False
         self.acceptance_rate_ = np.empty(0)
         self.n_iter_ = 0
+        self.table_bytes_ = int(table_bytes(found.space, n_tables=1).sum())

@@ -214,6 +214,10 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         nothing to agree with.
     acceptance_rate_ : ndarray of shape (n_chains,)
         Share of steps that changed the order.
+    fit_seconds_ : float
+        How long the fit took; with `warm_start`, all fits that went on.
+    table_bytes_ : int
+        Memory of the score tables.
     score_ : BaseScore
         The fitted score.
     feature_kinds_ : ndarray of str, shape (n_features,)
