@@ -57,6 +57,7 @@ from skbidag._sklearn import (
 )
 from skbidag.scores import BaseScore
 from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
+from skbidag.scores._tempered import TemperedScore
 
 # More parents than this from outside the space, per DAG, and a node's are not known.
 LARGEST_OUTSIDE_MASS = 0.25
@@ -113,6 +114,9 @@ class BaseStructure(
 
     #: What edge probabilities are of: "order-weighted" or "over DAGs".
     _posterior: str
+
+    #: Power of the posterior that chains draw from.
+    _power = 1.0
 
     @abstractmethod
     def _walk(self, n_features):
@@ -184,6 +188,8 @@ class BaseStructure(
         context.call_on_fit_task_begin(estimator=self, X=X)
         problem = self._pose(X, sample_weight)
         asked = fingerprint(problem, self.get_params(deep=False))
+        self.score_ = problem.score
+        problem = self._tempered(problem)
         if progress is None:
             entropy = entropy_of(check_random_state(self.random_state))
             found = self._find(problem, entropy, stop)
@@ -197,7 +203,6 @@ class BaseStructure(
             progress = Progress(found, entropy, asked)
         else:
             refuse_another(progress.asked, asked)
-        self.score_ = problem.score
         self._sample(problem, progress, context, stop)
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
@@ -219,6 +224,8 @@ class BaseStructure(
         score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
         self.n_features_in_ = score.n_features_in_
         self.posterior_ = self._posterior
+        if self._power != 1.0:
+            self.posterior_ += f", to the power {self._power:g}"
         self.feature_kinds_ = kinds_seen(score, X, categorical, sample_weight)
         most_parents = MOST_PARENTS if self.max_parents == "auto" else self.max_parents
         constraints = resolve_constraints(
@@ -232,6 +239,12 @@ class BaseStructure(
         data, weights = score.test_data(X, sample_weight)
         constraints = without_constants(constraints, data, weights)
         return Problem(score, data, weights, names, constraints)
+
+    def _tempered(self, problem):
+        """The problem whose posterior is the power that chains draw from."""
+        if self._power == 1.0:
+            return problem
+        return replace(problem, score=TemperedScore(problem.score, self._power))
 
     def _refuse_other_problems(self):
         """Estimators inside `search_space` must not have constraints of their own.
@@ -319,7 +332,7 @@ class BaseStructure(
             settings,
             stop,
             getattr(self, "dag_samples_", None),
-            getattr(self, "log_score_trace_", None),
+            getattr(self, "_drawn_log_scores", None),
         )
         self.table_bytes_ = sum(table.n_bytes for table in sampling.tables)
         try:
@@ -344,7 +357,8 @@ class BaseStructure(
         # all at once, for an interrupt must not leave half of it
         vars(self).update(
             dag_samples_=sampled.samples,
-            log_score_trace_=sampled.log_scores,
+            log_score_trace_=sampled.log_scores / self._power,
+            _drawn_log_scores=sampled.log_scores,
             adjacency_probabilities_=counts.sum(axis=(0, 1)) / len(sampled.samples),
             rhat_=split_rhat_of_counts(counts, sizes),
             log_score_rhat_=sampled.reached.log_score_rhat,
@@ -354,7 +368,7 @@ class BaseStructure(
             outside_mass_=sampled.outside_mass,
             n_iter_=sampled.n_steps,
             adjacency_=sampled.adjacency,
-            log_score_=sampled.log_score,
+            log_score_=sampled.log_score / self._power,
             cpdag_=graphs.to_cpdag(sampled.adjacency),
             _progress=sampled.progress,
         )
@@ -463,7 +477,11 @@ class BaseStructure(
 
 
 class SamplerMixin:
-    """What the samplers share: their space may come from a search."""
+    """What the samplers share: their space may come from a search, and their power."""
+
+    @property
+    def _power(self):
+        return float(self.power)
 
     def _find(self, problem, entropy, stop):
         search = self.search_space

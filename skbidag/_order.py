@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from skbidag._core._order import OrderChain
 from skbidag._data import Seed
 from skbidag._sampling import ChainMaker, Walk
 from skbidag._search import order_moves, random_order
-from skbidag._sklearn import StrOptions
+from skbidag._sklearn import Interval, StrOptions
 from skbidag._starts import log_probability_of_order
 from skbidag.scores import BaseScore
 
@@ -135,6 +136,10 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         an earlier one.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
+    power : float, default=1.0
+        DAGs are drawn in proportion to this power of their posterior probability:
+        below 1 of a flatter posterior, above 1 of one nearer to the best DAG. Log
+        scores are those of the DAGs, without it.
     n_iter : int or "auto", default="auto"
         Steps per chain. "auto" is max(25000, 5 n^2 ln n), as in the paper, and then
         twice as many again and again until the chains have converged (see
@@ -247,6 +252,11 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     (8, 8)
     """
 
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        **OrderStructure._parameter_constraints,
+        "power": [Interval(Real, 0, None, closed="neither")],
+    }
+
     def __init__(
         self,
         score: str | BaseScore = "auto",
@@ -260,6 +270,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
         edge_prior: ArrayLike | None = None,
+        power: float = 1.0,
         n_iter: int | Literal["auto"] = "auto",
         n_draws: int = 500,
         burn_in: float = 0.2,
@@ -284,6 +295,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         self.required_edges = required_edges
         self.tiers = tiers
         self.edge_prior = edge_prior
+        self.power = power
         self.n_iter = n_iter
         self.n_draws = n_draws
         self.burn_in = burn_in

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from skbidag._core._partition import PartitionChain
 from skbidag._dag_walk import DAGWalk, dag_moves
 from skbidag._data import Seed
 from skbidag._sampling import ChainMaker, Walk
-from skbidag._sklearn import StrOptions
+from skbidag._sklearn import Interval, StrOptions
 from skbidag.scores import BaseScore
 
 
@@ -116,6 +117,10 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         an earlier one.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
+    power : float, default=1.0
+        DAGs are drawn in proportion to this power of their posterior probability:
+        below 1 of a flatter posterior, above 1 of one nearer to the best DAG. Log
+        scores are those of the DAGs, without it.
     n_iter : int or "auto", default="auto"
         Steps per chain. "auto" is max(25000, 5 n^2 ln n), as in the paper, and then
         twice as many again and again until the chains have converged (see
@@ -244,6 +249,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **BaseStructure._parameter_constraints,
+        "power": [Interval(Real, 0, None, closed="neither")],
         "walk": [StrOptions({"dags", "partitions"})],
         "move_probabilities": [StrOptions({"auto"}), "array-like"],
     }
@@ -261,6 +267,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
         edge_prior: ArrayLike | None = None,
+        power: float = 1.0,
         n_iter: int | Literal["auto"] = "auto",
         n_draws: int = 500,
         burn_in: float = 0.2,
@@ -285,6 +292,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.required_edges = required_edges
         self.tiers = tiers
         self.edge_prior = edge_prior
+        self.power = power
         self.n_iter = n_iter
         self.n_draws = n_draws
         self.burn_in = burn_in

@@ -3,15 +3,12 @@
 import re
 from pathlib import Path
 
-import matplotlib
+import matplotlib.pyplot as plt
 import pytest
 from sklearn.base import BaseEstimator
 from test_docs import python_blocks
 
 PAGE = Path(__file__).parents[1] / "docs" / "from_bidag.rst"
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 pytestmark = pytest.mark.skipif(
     not PAGE.exists(), reason="the docs are not beside the tests"
