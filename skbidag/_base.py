@@ -34,6 +34,7 @@ from skbidag._data import (
 )
 from skbidag._fingerprint import fingerprint, refuse_another
 from skbidag._fitted import EdgesMixin, RowsMixin
+from skbidag._given_starts import resolve_starts
 from skbidag._observer import ChainObserver
 from skbidag._posterior import split_rhat_of_counts
 from skbidag._problem import Problem
@@ -97,6 +98,7 @@ class BaseStructure(
         "required_edges": [None, "array-like", list, tuple],
         "tiers": [None, list, tuple],
         "edge_prior": [None, "array-like"],
+        "start": [None, "array-like"],
         "n_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "burn_in": [Interval(Real, 0, 1, closed="left")],
@@ -238,6 +240,7 @@ class BaseStructure(
         )
         data, weights = score.test_data(X, sample_weight)
         constraints = without_constants(constraints, data, weights)
+        resolve_starts(self.start, self.n_features_in_, names, constraints)
         return Problem(score, data, weights, names, constraints)
 
     def _tempered(self, problem):
@@ -324,6 +327,7 @@ class BaseStructure(
             max_iter=None if self.max_iter == "auto" else self.max_iter,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
+            starts=self._chain_starts(problem),
         )
         sampling = Sampling(
             problem,
@@ -372,6 +376,10 @@ class BaseStructure(
             cpdag_=graphs.to_cpdag(sampled.adjacency),
             _progress=sampled.progress,
         )
+
+    def _chain_starts(self, problem):
+        """Where the user wants chains to start, if anywhere."""
+        return []
 
     def _draws_made(self):
         """Say how many draws there are."""
@@ -482,6 +490,11 @@ class SamplerMixin:
     @property
     def _power(self):
         return float(self.power)
+
+    def _chain_starts(self, problem):
+        return resolve_starts(
+            self.start, problem.n_features, problem.names, problem.constraints
+        )
 
     def _find(self, problem, entropy, stop):
         search = self.search_space

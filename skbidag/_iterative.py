@@ -100,6 +100,10 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         The most expansions.
     n_restarts : int, default=1
         Number of independent searches, of which the best counts.
+    start : array, sequence or list of these, default=None
+        Where the (first) search starts: a DAG, (n, n) array or frame, or an order, all
+        variables by name or index, parents before children. None is an order that is
+        annealed, or with the paper's schemes drawn at random.
     search_iter : int or "auto", default="auto"
         Steps of each search over orders, or as much work. "auto" is
         max(25000, 3.5 n^2 ln n).
@@ -275,6 +279,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         threshold: float = 0.5,
         max_expansions: int = 50,
         n_restarts: int = 1,
+        start: Any = None,
         search_iter: int | Literal["auto"] = "auto",
         n_iter: int | Literal["auto"] = "auto",
         n_draws: int = 500,
@@ -310,6 +315,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.threshold = threshold
         self.max_expansions = max_expansions
         self.n_restarts = n_restarts
+        self.start = start
         self.search_iter = search_iter
         self.n_iter = n_iter
         self.n_draws = n_draws
@@ -359,6 +365,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
             first_space=self.first_space,
             power=None if self.search_power == "auto" else self.search_power,
             walk="partitions" if self.expansion == "partition" else "orders",
+            start=self.start,
         )
 
     def _refuse_what_the_paper_has(self):

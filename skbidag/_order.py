@@ -136,6 +136,12 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         an earlier one.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
+    start : array, sequence or list of these, default=None
+        Where chains start: a DAG, (n, n) array or frame, or an order, all variables by
+        name or index, parents before children; or a list of such, which the chains
+        take in turn. Where the space does not hold a DAG, the best DAG of one of its
+        orders. None is the best DAG of a search, other modes, and orders annealed for
+        the chains.
     power : float, default=1.0
         DAGs are drawn in proportion to this power of their posterior probability:
         below 1 of a flatter posterior, above 1 of one nearer to the best DAG. Log
@@ -270,6 +276,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
         edge_prior: ArrayLike | None = None,
+        start: Any = None,
         power: float = 1.0,
         n_iter: int | Literal["auto"] = "auto",
         n_draws: int = 500,
@@ -295,6 +302,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         self.required_edges = required_edges
         self.tiers = tiers
         self.edge_prior = edge_prior
+        self.start = start
         self.power = power
         self.n_iter = n_iter
         self.n_draws = n_draws

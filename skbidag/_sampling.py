@@ -11,6 +11,7 @@ thinned to every other one, so that there never are more than were asked for.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from skbidag._chains import (
     run_chains,
 )
 from skbidag._convergence import Convergence, assess
+from skbidag._given_starts import GivenStart
 from skbidag._outside import mass_outside
 from skbidag._posterior import DAGSamples, graph_counts
 from skbidag._search import LEAST_GAIN, SearchResult, short_chain
@@ -111,9 +113,10 @@ class ChainMaker(ABC):
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """How many chains and draws, and how long the chains are.
+    """How many chains and draws, how long the chains are, and where they start.
 
     Without `n_iter` they run in rounds until they agree, of `max_iter` steps at most.
+    Given `starts` they take in turn.
     """
 
     n_iter: int | None
@@ -123,6 +126,7 @@ class SamplingSettings:
     max_iter: int | None = None
     n_jobs: int | None = None
     memory_limit: float | None = None
+    starts: Sequence[GivenStart] = ()
 
     def schedule(self, n_features):
         """When chains draw; without `n_iter`, in the first round."""
@@ -293,6 +297,7 @@ class Sampling:
                 progress.entropy,
                 stop,
                 settings.n_jobs,
+                settings.starts,
             )
         self.make_chain = walk.chain_maker(starts, modes, progress.entropy)
         found = replace(progress.found, tables=())  # they are here

@@ -116,8 +116,10 @@ class PlainSearch:
         self.n_iter = settings.n_iter or auto_n_iter(problem.n_features, 3.5)
         self.first, self.permitted = first, begin
         self.tables = ()
-        generator = np.random.Generator(self.stream)
-        self.order = random_order(generator, problem.constraints.required)
+        self.order = settings.start if restart == 0 else None
+        if self.order is None:
+            generator = np.random.Generator(self.stream)
+            self.order = random_order(generator, problem.constraints.required)
         self.best, self.log_score, self.best_space = None, -np.inf, None
         self.history, self.dags, self.probabilities, self.traces = [], [], [], []
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from skbidag._chains import auto_n_iter, bit_generator
+from skbidag._given_starts import resolve_starts
 from skbidag._parallel import run_parallel
 from skbidag._search._cover import cover_posterior, short_chain
 from skbidag._search._expansion import (
@@ -78,6 +79,9 @@ n_restarts, n_jobs, memory_limit
         By the paper's scheme, of the scores in the engine "mcmc"; None to tune it.
     walk : {"orders", "partitions"}
         By the paper's scheme, what is walked over to find the probable edges.
+    start : object
+        Where the first search starts, see `resolve_starts`. :meth:`resolved` makes an
+        order of it, or None.
     """
 
     search_space: object = "pc"
@@ -100,12 +104,17 @@ n_restarts, n_jobs, memory_limit
     first_space: object = None
     power: float | None = None
     walk: str = "orders"
+    start: object = None
 
     def resolved(self, problem):
         """The settings with numbers for what the problem decides."""
         limit = parent_limit(self.max_parents, problem)
+        starts = resolve_starts(
+            self.start, problem.n_features, problem.names, problem.constraints
+        )
         return replace(
             self,
+            start=starts[0].order if starts else None,
             max_parents=limit,
             soft_limit=min(self.soft_limit, limit),
             thrifty=self.max_parents == "auto",
@@ -307,6 +316,8 @@ class SpaceSearch:
         self.before_widening = None
         self.tables = ()
         self.order = None if start is None else random_order(self.generator, start)
+        if start is None and restart == 0:
+            self.order = settings.start
         self.best, self.log_score = None, -np.inf
         self.n_stalled = 0
         # With many variables, climbs alone follow the space as long as it grows.
