@@ -358,6 +358,8 @@ class BaseStructure(
     def _keep(self, sampled):
         """Learned attributes from the chains' draws, of which some may be new."""
         counts, sizes = sampled.counts
+        progress = sampled.progress
+        walk = self._walk(self.n_features_in_)
         # all at once, for an interrupt must not leave half of it
         vars(self).update(
             dag_samples_=sampled.samples,
@@ -368,13 +370,14 @@ class BaseStructure(
             log_score_rhat_=sampled.reached.log_score_rhat,
             converged_=sampled.reached.verdict is True,
             acceptance_rate_=sampled.acceptance_rate,
-            search_space_=sampled.progress.found.space.permitted.copy(),
+            search_space_=progress.found.space.permitted.copy(),
             outside_mass_=sampled.outside_mass,
             n_iter_=sampled.n_steps,
             adjacency_=sampled.adjacency,
             log_score_=sampled.log_score / self._power,
             cpdag_=graphs.to_cpdag(sampled.adjacency),
-            _progress=sampled.progress,
+            _progress=progress,
+            **walk.traces(progress.points, progress.point_scores),
         )
 
     def _chain_starts(self, problem):

@@ -182,6 +182,11 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         posterior over DAGs; "best DAG alone" if nothing was sampled.
     log_score_trace_ : ndarray of shape (n_chains, n_draws)
         Log scores of the sampled DAGs.
+    order_trace_ : ndarray of int, shape (n_chains, n_draws, n_features)
+        The orders that the DAGs were drawn from, parents before children; not there
+        if nothing was sampled.
+    order_log_score_trace_ : ndarray of shape (n_chains, n_draws)
+        Log scores of the orders: of all their DAGs in the space together.
     dag_samples_ : DAGSamples
         The sampled DAGs; indexing and iteration give (n, n) bool arrays.
     n_iter_ : int

@@ -40,6 +40,10 @@ class OrderChainMaker(ChainMaker):
             scan=self.scan,
         )
 
+    def point_of(self, chain):
+        """The order, and its log score."""
+        return chain.order, chain.log_score
+
     def go_on_from(self, chain, dag, mode, generator):
         """Propose an order of the mode.
 
@@ -67,6 +71,13 @@ class OrderWalk(Walk):
     def best_dag(self, tables, state):
         """The best DAG of the best order."""
         return tables.best_dag(state["best_order"])
+
+    def traces(self, points, log_scores):
+        """Orders with the parents first, and their log scores."""
+        return {
+            "order_trace_": points[..., ::-1],
+            "order_log_score_trace_": log_scores,
+        }
 
 
 class OrderStructure(BaseStructure):
@@ -200,6 +211,10 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         Its log score.
     log_score_trace_ : ndarray of shape (n_chains, n_draws)
         Log scores of the sampled DAGs.
+    order_trace_ : ndarray of int, shape (n_chains, n_draws, n_features)
+        The orders that the DAGs were drawn from, parents before children.
+    order_log_score_trace_ : ndarray of shape (n_chains, n_draws)
+        Log scores of the orders: of all their DAGs in the space together.
     dag_samples_ : DAGSamples
         The sampled DAGs; indexing and iteration give (n, n) bool arrays.
     search_space_ : ndarray of bool, shape (n_features, n_features)

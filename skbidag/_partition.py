@@ -38,6 +38,10 @@ class PartitionChainMaker(ChainMaker):
             self.probabilities,
         )
 
+    def point_of(self, chain):
+        """The blocks of the nodes, and the partition's log score."""
+        return chain.partition, chain.log_score
+
     def go_on_from(self, chain, dag, mode, generator):
         """Move to the partition of the mode: each DAG has one."""
         chain.set_partition(partition_of_dag(mode))
@@ -59,6 +63,13 @@ class PartitionWalk(Walk):
         An order leaves nodes even more parents than the partition does.
         """
         return tables.best_dag(np.argsort(state["best_partition"], kind="stable"))
+
+    def traces(self, points, log_scores):
+        """Numbers of the nodes' blocks from the roots on, and log scores."""
+        return {
+            "partition_trace_": points.max(axis=-1, keepdims=True) - points,
+            "partition_log_score_trace_": log_scores,
+        }
 
 
 class PartitionMCMCStructure(SamplerMixin, BaseStructure):
@@ -184,6 +195,12 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         Its log score.
     log_score_trace_ : ndarray of shape (n_chains, n_draws)
         Log scores of the sampled DAGs.
+    order_trace_ : ndarray of int, shape (n_chains, n_draws, n_features)
+        Over DAGs, the orders that stood beside them, parents before children.
+    partition_trace_ : ndarray of int, shape (n_chains, n_draws, n_features)
+        Over partitions, the block of each variable, 0 for those of the roots.
+    partition_log_score_trace_ : ndarray of shape (n_chains, n_draws)
+        Log scores of the partitions: of all their DAGs in the space together.
     dag_samples_ : DAGSamples
         The sampled DAGs; indexing and iteration give (n, n) bool arrays.
     search_space_ : ndarray of bool, shape (n_features, n_features)

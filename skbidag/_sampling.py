@@ -65,6 +65,23 @@ class Walk(ABC):
     def best_dag(self, tables, state):
         """The best DAG of what a chain, whose state this is, has seen."""
 
+    @abstractmethod
+    def traces(self, points, log_scores):
+        """What the points of a walk are to a user.
+
+        Parameters
+        ----------
+        points : ndarray of int, shape (n_chains, n_draws, n)
+            Where chains were when they drew, as :meth:`ChainMaker.point_of` tells.
+        log_scores : ndarray of shape (n_chains, n_draws)
+            Log scores of these points.
+
+        Returns
+        -------
+        traces : dict of ndarray
+            Learned attributes by name.
+        """
+
 
 @dataclass(frozen=True)
 class ChainMaker(ABC):
@@ -84,6 +101,10 @@ class ChainMaker(ABC):
     @abstractmethod
     def __call__(self, views, index):
         """Chain number `index` on the tables of `views`."""
+
+    @abstractmethod
+    def point_of(self, chain):
+        """Where on its walk a chain stands, n integers, and the log score there."""
 
     @abstractmethod
     def go_on_from(self, chain, dag, mode, generator):
@@ -162,6 +183,8 @@ class Progress:
         Where the chains stand, with the draws they have made beyond `n_draws`.
     modes : Modes or None
         DAGs between which chains may leap; None before they have started.
+    points, point_scores : ndarray or None
+        Where chains were when they made their draws, and the log scores there.
     """
 
     found: SearchResult
@@ -171,6 +194,8 @@ class Progress:
     n_draws: int = 0
     runs: list[ChainRun] | None = None
     modes: Modes | None = None
+    points: np.ndarray | None = None
+    point_scores: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -319,7 +344,13 @@ class Sampling:
         n_draws = self.progress.n_draws
         packed, log_scores = samples.packed[:, :n_draws], log_scores[:, :n_draws]
         return [
-            replace(run, packed=packed[k], log_scores=log_scores[k]).before(run)
+            replace(
+                run,
+                packed=packed[k],
+                log_scores=log_scores[k],
+                points=self.progress.points[k, :n_draws],
+                point_scores=self.progress.point_scores[k, :n_draws],
+            ).before(run)
             for k, run in enumerate(self.progress.runs)
         ]
 
@@ -425,6 +456,8 @@ class Sampling:
                 schedule=self.round.schedule,
                 n_draws=n_draws,
                 runs=[run.draws(n_draws) for run in runs],
+                points=np.stack([run.points for run in kept]),
+                point_scores=np.stack([run.point_scores for run in kept]),
             ),
         )
 
