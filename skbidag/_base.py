@@ -39,13 +39,20 @@ from skbidag._observer import ChainObserver
 from skbidag._posterior import split_rhat_of_counts
 from skbidag._problem import Problem
 from skbidag._sampling import Progress, Sampling, SamplingSettings
+from skbidag._score_space import ScoreSpace
 from skbidag._search import (
     Searcher,
     SearchResult,
     SearchSettings,
     search_structure,
 )
-from skbidag._search_space import MOST_PARENTS, in_order_of, is_union, start_space
+from skbidag._search_space import (
+    MOST_PARENTS,
+    in_order_of,
+    is_union,
+    make_space,
+    start_space,
+)
 from skbidag._sklearn import (
     CallbackSupportMixin,
     HasMethods,
@@ -56,6 +63,7 @@ from skbidag._sklearn import (
     _num_samples,
     with_callbacks,
 )
+from skbidag._tables import build_tables
 from skbidag.scores import BaseScore
 from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
 from skbidag.scores._tempered import TemperedScore
@@ -86,6 +94,7 @@ class BaseStructure(
             "array-like",
             callable,
             HasMethods("fit"),
+            ScoreSpace,
             list,
         ],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
@@ -127,6 +136,30 @@ class BaseStructure(
     @abstractmethod
     def _find(self, problem, entropy, stop):
         """The search space, and the best DAG if it is known: a SearchResult."""
+
+    def score_space(self, n_jobs: int | None = None) -> ScoreSpace:
+        """Scores of all parent sets that the search space permits.
+
+        Parameters
+        ----------
+        n_jobs : int, default=None
+            Number of threads.
+
+        Returns
+        -------
+        scores : ScoreSpace
+            To look at, or to be given to another estimator as `search_space`.
+        """
+        check_is_fitted(self)
+        space, names, asked = self._searched
+        tables = build_tables(
+            self.score_,
+            space,
+            n_jobs=n_jobs,
+            memory_limit=self.memory_limit,
+            names=names,
+        )
+        return ScoreSpace(tables, space, names, made_of(asked))
 
     # ------------------------------------------------------------------- fit
 
@@ -205,6 +238,7 @@ class BaseStructure(
             progress = Progress(found, entropy, asked)
         else:
             refuse_another(progress.asked, asked)
+        self._searched = progress.found.space, problem.names, asked
         self._sample(problem, progress, context, stop)
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
@@ -516,6 +550,8 @@ class SamplerMixin:
         if isinstance(search, Searcher) and not hasattr(search, "search_space_"):
             settings = replace(search.search_settings(), cover=True)
             return search_structure(problem, settings, entropy, stop)
+        if isinstance(search, ScoreSpace) and self._power == 1.0:
+            return self._with_scores(search, problem)
         space = start_space(
             problem,
             search,
@@ -531,6 +567,28 @@ class SamplerMixin:
             if space.contains(best):
                 return SearchResult(space, best)
         return SearchResult(space)
+
+    def _with_scores(self, scores, problem):
+        """The space of scores that another fit has made of the same problem."""
+        mine = made_of(fingerprint(problem, {"edge_prior": self.edge_prior}))
+        different = [name for name in mine if mine[name] != scores.made_of[name]]
+        if different:
+            raise ValueError(
+                f"search_space={scores!r} was made with another "
+                f"{', '.join(different)}. Give its search_space_ alone."
+            )
+        space = make_space(
+            scores.search_space_,
+            problem.constraints,
+            extended=self.extra_parent,
+            outsiders=problem.outsiders if self.extra_parent else None,
+        )
+        return SearchResult(space, tables=scores.tables_to_hand_on())
+
+
+def made_of(digests):
+    """What scores depend on, of the fingerprint of a fit."""
+    return {name: digests[name] for name in ("X", "score", "edge_prior")}
 
 
 def same(one, other):

@@ -127,7 +127,8 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         ``precision_`` or ``adjacency_``, such as :class:`PCSkeleton`); an
         :class:`IterativeSearchStructure` with settings of its own, which searches
         with the score and constraints of this estimator; the same fitted and frozen,
-        ``FrozenEstimator(search)``; or a list of these for their union.
+        ``FrozenEstimator(search)``; a :class:`ScoreSpace`, whose scores are used if
+        they are of the same data; or a list of these for their union.
     alpha : float or "auto", default="auto"
         Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
     extra_parent : bool, default=True
