@@ -275,6 +275,7 @@ class BaseStructure(
         data, weights = score.test_data(X, sample_weight)
         constraints = without_constants(constraints, data, weights)
         resolve_starts(self.start, self.n_features_in_, names, constraints)
+        self._walk(self.n_features_in_)
         return Problem(score, data, weights, names, constraints)
 
     def _tempered(self, problem):

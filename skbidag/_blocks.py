@@ -12,6 +12,15 @@ def partition_moves(n):
     return (n, 4 * n, n, 16, 4)
 
 
+def paper_partition_moves(n):
+    """The four moves of partition MCMC alone, and no reversal.
+
+    Swaps of any nodes and relocations, which rescore up to n nodes, have the shares
+    that the paper gives them over orders.
+    """
+    return (6, n, n, 1, 0)
+
+
 def partition_of_dag(adjacency):
     """The ordered partition that a DAG belongs to.
 

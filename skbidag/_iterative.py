@@ -119,9 +119,9 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         Share of the steps that is dropped at the start of each chain.
     n_chains : int, default=4
         Number of chains.
-    move_probabilities : "auto" or sequence of 3 floats, default="auto"
+    move_probabilities : {"auto", "paper"} or sequence of 3 floats, default="auto"
         How often chains swap two nodes, transpose neighbors and relocate a node.
-        "auto" is in proportion to (6, n, 1).
+        "auto" is in proportion to (6, n, 1), and so is "paper".
     relocation_scan : bool, default=False
         Whether nodes are relocated in turn instead of at random.
     max_iter : int or "auto", default="auto"
@@ -290,7 +290,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         n_draws: int = 500,
         burn_in: float = 0.2,
         n_chains: int = 4,
-        move_probabilities: ArrayLike | Literal["auto"] = "auto",
+        move_probabilities: ArrayLike | Literal["auto", "paper"] = "auto",
         relocation_scan: bool = False,
         max_iter: int | Literal["auto"] = "auto",
         max_time: float | None = None,

@@ -87,7 +87,7 @@ class OrderStructure(BaseStructure):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **BaseStructure._parameter_constraints,
-        "move_probabilities": [StrOptions({"auto"}), "array-like"],
+        "move_probabilities": [StrOptions({"auto", "paper"}), "array-like"],
         "relocation_scan": ["boolean"],
     }
 
@@ -168,9 +168,9 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         Share of the steps that is dropped at the start of each chain.
     n_chains : int, default=4
         Number of chains.
-    move_probabilities : "auto" or sequence of 3 floats, default="auto"
+    move_probabilities : {"auto", "paper"} or sequence of 3 floats, default="auto"
         How often two random nodes are swapped, two neighbors are transposed, and a
-        node is relocated. "auto" is in proportion to (6, n, 1).
+        node is relocated. "auto" is in proportion to (6, n, 1), and so is "paper".
     relocation_scan : bool, default=False
         Whether nodes are relocated in turn instead of at random.
     max_iter : int or "auto", default="auto"
@@ -298,7 +298,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         n_draws: int = 500,
         burn_in: float = 0.2,
         n_chains: int = 4,
-        move_probabilities: ArrayLike | Literal["auto"] = "auto",
+        move_probabilities: ArrayLike | Literal["auto", "paper"] = "auto",
         relocation_scan: bool = False,
         max_iter: int | Literal["auto"] = "auto",
         max_time: float | None = None,

@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skbidag._base import BaseStructure, SamplerMixin
-from skbidag._blocks import partition_moves, partition_of_dag
+from skbidag._blocks import (
+    paper_partition_moves,
+    partition_moves,
+    partition_of_dag,
+)
 from skbidag._chains import bit_generator, move_mixture
 from skbidag._constraints import Edges
 from skbidag._core._partition import PartitionChain
@@ -152,14 +156,16 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     walk : {"dags", "partitions"}, default="dags"
         What the chains walk over: DAGs with an order beside them, or the ordered
         partitions of partition MCMC. The posterior is the same.
-    move_probabilities : "auto" or sequence of floats, default="auto"
+    move_probabilities : {"auto", "paper"} or sequence of floats, default="auto"
         Over DAGs six numbers: how often the parents of a node are drawn anew, two
         neighbors in the order are exchanged, any two nodes are, a node is relocated, an
         edge is reversed, and the order is drawn anew; "auto" is in proportion to
         (4 n, 4 n, 30, 1, 1, 2). Over partitions five: how often two nodes of different
         blocks are swapped, two nodes of adjacent blocks are swapped, a block is split
         or two are joined, a node is relocated, and an edge is reversed; "auto" is in
-        proportion to (n, 4 n, n, 16, 4).
+        proportion to (n, 4 n, n, 16, 4), and "paper", over partitions, to
+        (6, n, n, 1, 0): its four moves, with the shares that it gives swaps and
+        relocations over orders.
     max_iter : int or "auto", default="auto"
         The most steps per chain with ``n_iter="auto"``, which an integer `n_iter` does
         not mind. "auto" is 32 times the paper's length, or 3,200,000 if that is more.
@@ -275,7 +281,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         **BaseStructure._parameter_constraints,
         "power": [Interval(Real, 0, None, closed="neither")],
         "walk": [StrOptions({"dags", "partitions"})],
-        "move_probabilities": [StrOptions({"auto"}), "array-like"],
+        "move_probabilities": [StrOptions({"auto", "paper"}), "array-like"],
     }
 
     def __init__(
@@ -298,7 +304,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         burn_in: float = 0.2,
         n_chains: int = 4,
         walk: Literal["dags", "partitions"] = "dags",
-        move_probabilities: ArrayLike | Literal["auto"] = "auto",
+        move_probabilities: ArrayLike | Literal["auto", "paper"] = "auto",
         max_iter: int | Literal["auto"] = "auto",
         max_time: float | None = None,
         memory_limit: float | None = None,
@@ -338,4 +344,14 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
             "dags": (DAGWalk, dag_moves),
             "partitions": (PartitionWalk, partition_moves),
         }[self.walk]
+        if (
+            isinstance(self.move_probabilities, str)
+            and self.move_probabilities == "paper"
+        ):
+            if self.walk != "partitions":
+                raise ValueError(
+                    "move_probabilities='paper' is for walk='partitions': chains over "
+                    "DAGs make moves of their own."
+                )
+            moves = paper_partition_moves
         return walk(move_mixture(self.move_probabilities, moves(n_features)))
