@@ -1,6 +1,5 @@
 """Data set by data set beside the paper's own results; see ``paper.py --data``."""
 
-import csv
 import re
 import warnings
 
@@ -45,9 +44,7 @@ def load(path):
         arrays = np.load(path)
         return arrays["X"], arrays["dag"] != 0
     dag = path.with_name(f"{path.stem}_dag.csv")
-    return tuple(
-        np.array(list(csv.reader(file.open()))[1:], dtype=float) for file in (path, dag)
-    )
+    return tuple(np.loadtxt(file, delimiter=",", skiprows=1) for file in (path, dag))
 
 
 def read_per_seed():
