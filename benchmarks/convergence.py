@@ -4,7 +4,8 @@
     python benchmarks/convergence.py --quick    # half a minute
 
 The paper's figures 4 and S3: squared correlation, and root mean square difference, of
-the edge probabilities of independent runs, against the steps in units of n² ln n.
+the edge probabilities of independent runs, over the edges that are more probable than
+5 % by at least one of both, against the steps in units of n² ln n.
 Erdős–Rényi graphs with two parents, ten rows per variable, strong effects. On the
 space that the iterative search ends with, extra parents allowed, every run starts at
 an order of its own, drawn at random, at the best DAG of such an order, or at the
@@ -33,6 +34,7 @@ from common import (
 )
 
 from skbidag.datasets import make_gaussian_network
+from skbidag.diagnostics import concordance
 
 BURN_IN = 0.2
 DRAWS_PER_UNIT = 100
@@ -53,13 +55,8 @@ def start_chain(method, tables, seed):
 
 def agreement(probabilities):
     """Squared correlation and root mean square difference of each pair of runs."""
-    off_diagonal = ~np.eye(probabilities.shape[1], dtype=bool)
-    values = [run[off_diagonal] for run in probabilities]
-    pairs = [
-        (np.corrcoef(a, b)[0, 1] ** 2, np.sqrt(np.mean((a - b) ** 2)))
-        for a, b in itertools.combinations(values, 2)
-    ]
-    return np.array(pairs)
+    pairs = [concordance([a, b]) for a, b in itertools.combinations(probabilities, 2)]
+    return np.array([(pair.r2[0, 1], pair.rmsd[0, 1]) for pair in pairs])
 
 
 def run_setting(n, method, tables, graph, arguments):

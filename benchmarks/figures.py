@@ -16,6 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from common import HERE, RESULTS, read_circumstances, read_results
 from matplotlib.ticker import NullFormatter
+from paired import compare_scores, summarize_pairs, with_differences
 
 IMAGES = HERE.parent / "docs" / "images"
 TABLES = HERE.parent / "docs" / "tables"
@@ -312,6 +313,46 @@ def draw_paper_times():
     )
 
 
+def draw_paper_paired():
+    """The paper's own data, pair by pair: a table of differences, one of scores."""
+    rows = read_results("paper_paired")
+    names = {"defaults": "defaults", "paper's": "paper's prior", "letter": "its scheme"}
+    keys = ("type", "n", "N", "parents", "method", "sets")
+    table = {}
+    for row in summarize_pairs(with_differences(rows)):
+        line = table.setdefault(tuple(row[key] for key in keys), {})
+        line["distance"] = row["paper's"]
+        line[row["settings"]] = (
+            f"{row['difference']:+.3f} ± {row['error']:.3f} "
+            f"({row['wins']}/{row['ties']}/{row['losses']})"
+        ).replace(" ± nan", "")
+    write_table(
+        "paper_paired",
+        "paper_paired",
+        dict.fromkeys(("graph", *keys[1:]), "")
+        | {"paper's SHD/n": ".3f"}
+        | dict.fromkeys(names.values(), ""),
+        [
+            [*key, line["distance"], *(line.get(name, "") for name in names)]
+            for key, line in table.items()
+        ],
+    )
+    write_table(
+        "paper_paired_scores",
+        "paper_paired",
+        {
+            "graph": "",
+            "n": "",
+            "sets": "",
+            "higher": "",
+            "lower": "",
+            "nats": "+.2f",
+            "SHD/n": "+.4f",
+        },
+        [list(line.values()) for line in compare_scores(rows)],
+    )
+
+
 def headline(rows):
     """The row at threshold 0.6, or where there is none, at the best threshold."""
     at = {row["value"]: row for row in rows}
@@ -572,6 +613,11 @@ def draw_limits():
 STUDIES = {
     "paper": (draw_paper, ["paper"], ["paper_rates", "paper_distances", "paper_times"]),
     "paper_times": (draw_paper_times, ["paper_times"], []),
+    "paper_paired": (
+        draw_paper_paired,
+        ["paper_paired", "paper_paired_scores"],
+        [],
+    ),
     "convergence": (draw_convergence, ["convergence"], ["convergence"]),
     "discrete": (draw_discrete, ["discrete"], ["discrete"]),
     "scaling": (draw_scaling, ["scaling"], ["scaling"]),

@@ -4,6 +4,7 @@
     python benchmarks/paper.py --graphs 3 --sizes 20 80      # two minutes
     python benchmarks/paper.py --times             # stage by stage, ten minutes
     python benchmarks/paper.py --alike             # are the data? some minutes
+    python benchmarks/paper.py --data DIR          # pair by pair, on the paper's data
     python benchmarks/figures.py                   # then the figures
 
 Linear Gaussian networks: Erdős–Rényi graphs with strong (ERs) and weak (ER) effects,
@@ -27,12 +28,19 @@ two, or too little speed. Times that count are those of ``--times``, with nothin
 on the machine: PC, the rest of the search, the tables and the chain. Whether the data
 are alike, PC's skeleton tells, whose TPR at
 fixed levels depends on nothing else (``--alike``).
+
+On the paper's own data sets (``--data``, a folder of them; ``paper_data.R`` makes such)
+the comparison is paired: our distance less the paper's on the same data
+(``results/paper_per_seed.csv``), its mean and standard error, and on how many sets we
+are nearer (wins) or further away (losses). By three settings: our defaults; the paper's
+prior, level and limits; and these with its scheme of the search (``scheme="paper"``).
 """
 
 import argparse
 import itertools
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 from common import (
@@ -48,6 +56,7 @@ from common import (
     write_results,
 )
 from joblib import Parallel, delayed
+from paired import study_data
 
 from skbidag import (
     IterativeSearchStructure,
@@ -327,7 +336,18 @@ def main():
     parser.add_argument(
         "--times", action="store_true", help="time the stages, on a quiet machine"
     )
+    parser.add_argument("--data", type=Path, help="folder of the paper's data sets")
+    parser.add_argument(
+        "--settings",
+        nargs="+",
+        default=["defaults", "paper's", "letter"],
+        help="which settings, on the paper's data sets",
+    )
     args = parser.parse_args()
+    if args.data:
+        name = "paper_paired" if args.name == "paper" else args.name
+        study_data(args.data, args.sizes, args.settings, args.jobs, name)
+        return 0
     default = N_TIMED_GRAPHS if args.times else N_GRAPHS
     n_graphs = {n: default.get(n, 4) for n in args.sizes}
     if args.graphs:

@@ -19,6 +19,7 @@ _HOMES = {
     "OrderMCMCStructure": "_order",
     "PCSkeleton": "_skeleton",
     "PartitionMCMCStructure": "_partition",
+    "ScoreSpace": "_score_space",
     "causal_effects": "_causal",
 }
 _SUBMODULES = {
@@ -40,6 +41,7 @@ __all__ = [
     "OrderMCMCStructure",
     "PCSkeleton",
     "PartitionMCMCStructure",
+    "ScoreSpace",
     "__version__",
     "causal_effects",
 ]

@@ -6,6 +6,7 @@ that gives. What a subclass must say is declared as abstract: how its chains wal
 where its search space comes from.
 """
 
+import time
 import warnings
 from abc import abstractmethod
 from dataclasses import replace
@@ -23,17 +24,19 @@ from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
 from skbidag._data import Rows
 from skbidag._fingerprint import fingerprint, refuse_another
+from skbidag._given_starts import resolve_starts
 from skbidag._learner import StructureLearner
 from skbidag._observer import ChainObserver
 from skbidag._posterior import split_rhat_of_counts
 from skbidag._sampling import Progress, Sampling, SamplingSettings
+from skbidag._score_space import ScoreSpace
 from skbidag._search import (
     Searcher,
     SearchResult,
     SearchSettings,
     search_structure,
 )
-from skbidag._search_space import MOST_PARENTS, in_order_of, start_space
+from skbidag._search_space import MOST_PARENTS, in_order_of, make_space, start_space
 from skbidag._sklearn import (
     CallbackSupportMixin,
     Interval,
@@ -41,6 +44,8 @@ from skbidag._sklearn import (
     _fit_context,
     with_callbacks,
 )
+from skbidag._tables import build_tables
+from skbidag.scores._tempered import TemperedScore
 
 # More parents than this from outside the space, per DAG, and a node's are not known.
 LARGEST_OUTSIDE_MASS = 0.25
@@ -52,6 +57,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **StructureLearner._parameter_constraints,
         "extra_parent": ["boolean"],
+        "start": [None, "array-like"],
         "n_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "burn_in": [Interval(Real, 0, 1, closed="left")],
@@ -68,9 +74,36 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
     def _walk(self, n_features):
         """How chains walk, a :class:`~skbidag._sampling.Walk`."""
 
+    #: Power of the posterior that chains draw from.
+    _power = 1.0
+
     @abstractmethod
     def _find(self, problem, entropy, stop):
         """The search space, and the best DAG if it is known: a SearchResult."""
+
+    def score_space(self, n_jobs: int | None = None) -> ScoreSpace:
+        """Scores of all parent sets that the search space permits.
+
+        Parameters
+        ----------
+        n_jobs : int, default=None
+            Number of threads.
+
+        Returns
+        -------
+        scores : ScoreSpace
+            To look at, or to be given to another estimator as `search_space`.
+        """
+        check_is_fitted(self)
+        space, names, asked = self._searched
+        tables = build_tables(
+            self.score_,
+            space,
+            n_jobs=n_jobs,
+            memory_limit=self.memory_limit,
+            names=names,
+        )
+        return ScoreSpace(tables, space, names, made_of(asked))
 
     # ------------------------------------------------------------------- fit
 
@@ -107,6 +140,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         constraints, search space and moves. If not, an error says what differs, and
         the estimator stays as it was.
         """
+        began = time.perf_counter()
         stop = Stop(self.max_time)
         progress = self._progress_to_go_on_from()
         before = vars(self).copy()
@@ -119,6 +153,10 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
                 vars(self).clear()  # nothing new: as it was before
                 vars(self).update(before)
             raise
+        finally:
+            if vars(self).get("adjacency_") is not before.get("adjacency_"):
+                earlier = 0.0 if progress is None else before["fit_seconds_"]
+                self.fit_seconds_ = earlier + time.perf_counter() - began
 
     def _fit(self, X, sample_weight, progress, stop):
         # chains of no given length run in rounds, of which nobody knows how many
@@ -129,6 +167,8 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         context.call_on_fit_task_begin(estimator=self, X=X)
         problem = self._pose(X, sample_weight)
         asked = fingerprint(problem, self.get_params(deep=False))
+        self.score_ = problem.score
+        problem = self._tempered(problem)
         if progress is None:
             entropy = entropy_of(check_random_state(self.random_state))
             found = self._find(problem, entropy, stop)
@@ -142,10 +182,25 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             progress = Progress(found, entropy, asked)
         else:
             refuse_another(progress.asked, asked)
-        self.score_ = problem.score
+        self._searched = progress.found.space, problem.names, asked
         self._sample(problem, progress, context, stop)
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
+
+    def _pose(self, X, sample_weight):
+        problem = super()._pose(X, sample_weight)
+        if self._power != 1.0:
+            self.posterior_ += f", to the power {self._power:g}"
+        n, constraints = problem.n_features, problem.constraints
+        resolve_starts(self.start, n, problem.names, constraints)
+        self._walk(n)
+        return problem
+
+    def _tempered(self, problem):
+        """The problem whose posterior is the power that chains draw from."""
+        if self._power == 1.0:
+            return problem
+        return replace(problem, score=TemperedScore(problem.score, self._power))
 
     def _progress_to_go_on_from(self):
         """Where the last fit's chains stand, if this fit is to go on with them."""
@@ -176,6 +231,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             max_iter=None if self.max_iter == "auto" else self.max_iter,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
+            starts=self._chain_starts(problem),
         )
         sampling = Sampling(
             problem,
@@ -184,8 +240,9 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             settings,
             stop,
             getattr(self, "dag_samples_", None),
-            getattr(self, "log_score_trace_", None),
+            getattr(self, "_drawn_log_scores", None),
         )
+        self.table_bytes_ = sum(table.n_bytes for table in sampling.tables)
         try:
             sampling.run(ChainObserver(self, context))
         except KeyboardInterrupt as interrupt:
@@ -205,24 +262,32 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
     def _keep(self, sampled):
         """Learned attributes from the chains' draws, of which some may be new."""
         counts, sizes = sampled.counts
+        progress = sampled.progress
+        walk = self._walk(self.n_features_in_)
         # all at once, for an interrupt must not leave half of it
         vars(self).update(
             dag_samples_=sampled.samples,
-            log_score_trace_=sampled.log_scores,
+            log_score_trace_=sampled.log_scores / self._power,
+            _drawn_log_scores=sampled.log_scores,
             adjacency_probabilities_=counts.sum(axis=(0, 1)) / len(sampled.samples),
             rhat_=split_rhat_of_counts(counts, sizes),
             log_score_rhat_=sampled.reached.log_score_rhat,
             converged_=sampled.reached.verdict is True,
             acceptance_rate_=sampled.acceptance_rate,
-            search_space_=sampled.progress.found.space.permitted.copy(),
+            search_space_=progress.found.space.permitted.copy(),
             outside_mass_=sampled.outside_mass,
             n_iter_=sampled.n_steps,
             adjacency_=sampled.adjacency,
-            log_score_=sampled.log_score,
+            log_score_=sampled.log_score / self._power,
             cpdag_=graphs.to_cpdag(sampled.adjacency),
-            _progress=sampled.progress,
-            _space=sampled.progress.found.space,
+            _progress=progress,
+            _space=progress.found.space,
+            **walk.traces(progress.points, progress.point_scores),
         )
+
+    def _chain_starts(self, problem):
+        """Where the user wants chains to start, if anywhere."""
+        return []
 
     def _draws_made(self):
         """Say how many draws there are."""
@@ -295,7 +360,16 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
 
 
 class SamplerMixin:
-    """What the samplers share: their space may come from a search."""
+    """What the samplers share: their space may come from a search, and their power."""
+
+    @property
+    def _power(self):
+        return float(self.power)
+
+    def _chain_starts(self, problem):
+        return resolve_starts(
+            self.start, problem.n_features, problem.names, problem.constraints
+        )
 
     def _find(self, problem, entropy, stop):
         search = self.search_space
@@ -314,6 +388,8 @@ class SamplerMixin:
         if isinstance(search, Searcher) and not hasattr(search, "search_space_"):
             settings = replace(search.search_settings(), cover=True)
             return search_structure(problem, settings, entropy, stop)
+        if isinstance(search, ScoreSpace) and self._power == 1.0:
+            return self._with_scores(search, problem)
         space = start_space(
             problem,
             search,
@@ -329,3 +405,25 @@ class SamplerMixin:
             if space.contains(best):
                 return SearchResult(space, best)
         return SearchResult(space)
+
+    def _with_scores(self, scores, problem):
+        """The space of scores that another fit has made of the same problem."""
+        mine = made_of(fingerprint(problem, {"edge_prior": self.edge_prior}))
+        different = [name for name in mine if mine[name] != scores.made_of[name]]
+        if different:
+            raise ValueError(
+                f"search_space={scores!r} was made with another "
+                f"{', '.join(different)}. Give its search_space_ alone."
+            )
+        space = make_space(
+            scores.search_space_,
+            problem.constraints,
+            extended=self.extra_parent,
+            outsiders=problem.outsiders if self.extra_parent else None,
+        )
+        return SearchResult(space, tables=scores.tables_to_hand_on())
+
+
+def made_of(digests):
+    """What scores depend on, of the fingerprint of a fit."""
+    return {name: digests[name] for name in ("X", "score", "edge_prior")}

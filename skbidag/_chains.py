@@ -14,7 +14,7 @@ stopped they have got about equally far, and their draws can be compared.
 import math
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -171,6 +171,10 @@ class ChainRun:
         The sampled DAGs.
     log_scores : ndarray of shape (n_draws,)
         Their log scores.
+    points : ndarray of int32, shape (n_draws, n)
+        Where on its walk the chain was when it drew: orders, or partitions.
+    point_scores : ndarray of shape (n_draws,)
+        Log scores of these.
     state : dict
         Where the chain stands, to go on from.
     n_steps : int
@@ -179,16 +183,19 @@ class ChainRun:
 
     packed: np.ndarray
     log_scores: np.ndarray
+    points: np.ndarray
+    point_scores: np.ndarray
     state: dict = field(repr=False)
     n_steps: int = 0
 
     def before(self, later):
         """What this run and the one that went on from it give together."""
-        return ChainRun(
-            np.concatenate([self.packed, later.packed]),
-            np.concatenate([self.log_scores, later.log_scores]),
-            later.state,
-            later.n_steps,
+        return replace(
+            later,
+            **{
+                name: np.concatenate([getattr(self, name), getattr(later, name)])
+                for name in DRAWN
+            },
         )
 
     def draws(self, start, stop=None):
@@ -197,9 +204,11 @@ class ChainRun:
 
     def with_draws(self, chosen):
         """The run with some of its draws, a slice."""
-        return ChainRun(
-            self.packed[chosen], self.log_scores[chosen], self.state, self.n_steps
-        )
+        return replace(self, **{name: getattr(self, name)[chosen] for name in DRAWN})
+
+
+# What a run has one of for each draw
+DRAWN = ("packed", "log_scores", "points", "point_scores")
 
 
 class RunningChain:
@@ -236,6 +245,8 @@ class RunningChain:
             (schedule.n_draws - self.first, n, -(-n // 8)), dtype=np.uint8
         )
         self.log_scores = np.empty(len(self.packed))
+        self.points = np.empty((len(self.packed), n), dtype=np.int32)
+        self.point_scores = np.empty(len(self.packed))
         # steps between attempts to leap from mode to mode
         self.interval = make_chain.leap_interval
         self.block = max(100, BLOCK_LOOKUPS // max(n, FEW_VARIABLES))
@@ -259,9 +270,10 @@ class RunningChain:
             self.n_steps += steps
             left -= steps
             if steps == until_draw:
-                self.log_scores[self.drawn] = self.chain.draw_dag(
-                    self.packed[self.drawn]
-                )
+                k, chain = self.drawn, self.chain
+                point = self.make_chain.point_of(chain)
+                self.points[k], self.point_scores[k] = point
+                self.log_scores[k] = chain.draw_dag(self.packed[k])
                 self.drawn += 1
                 left -= DRAW_STEPS
             if steps == until_leap:
@@ -269,12 +281,8 @@ class RunningChain:
 
     def so_far(self):
         """Draws and state, independent of what comes after."""
-        return ChainRun(
-            self.packed[: self.drawn],
-            self.log_scores[: self.drawn],
-            self.chain.__getstate__(),
-            self.n_steps,
-        )
+        drawn = (getattr(self, name)[: self.drawn] for name in DRAWN)
+        return ChainRun(*drawn, self.chain.__getstate__(), self.n_steps)
 
 
 def run_group(make_chain, tables, schedule, observer, stop, runs, indices, starts):
@@ -373,5 +381,12 @@ def draw_once(make_chain, tables, index, run):
     chain = make_chain(tables.views(), index)
     chain.restore(run.state)
     packed = np.zeros((1, n, -(-n // 8)), dtype=np.uint8)
-    log_score = chain.draw_dag(packed[0])
-    return ChainRun(packed, np.array([log_score]), run.state, run.n_steps)
+    point, point_score = make_chain.point_of(chain)
+    return ChainRun(
+        packed,
+        np.array([chain.draw_dag(packed[0])]),
+        np.array([point], dtype=np.int32),
+        np.array([point_score]),
+        run.state,
+        run.n_steps,
+    )

@@ -33,6 +33,10 @@ class DAGChainMaker(ChainMaker):
         stream = bit_generator(self.entropy, 0, index)
         return DAGChain(views, stream, start, self.probabilities)
 
+    def point_of(self, chain):
+        """The order; its score is no part of the walk."""
+        return chain.order, np.nan
+
     def go_on_from(self, chain, dag, mode, generator):
         """Move to the mode, and to an order that is drawn given it."""
         chain.set_dag(mode)
@@ -51,3 +55,7 @@ class DAGWalk(Walk):
     def best_dag(self, tables, state):
         """The best DAG of the best order."""
         return tables.best_dag(state["best_order"])
+
+    def traces(self, points, log_scores):
+        """Orders with the parents first."""
+        return {"order_trace_": points[..., ::-1]}

@@ -11,6 +11,7 @@ from numbers import Number
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skbidag._score_space import ScoreSpace
 from skbidag.scores import BaseScore, CategoricalPredictiveScore, CategoricalScore
 
 # What may differ: it says how far chains go and how they are run, not where.
@@ -86,6 +87,8 @@ def _pieces(value):
         learned = [vars(value).get(name) for name in LEARNED]
         yield f"object {type(value).__qualname__}:".encode()
         yield from _pieces([_that_matter(value.get_params(deep=False)), learned])
+    elif isinstance(value, ScoreSpace):
+        yield from _pieces([value.made_of, value.search_space_])
     elif isinstance(value, dict):
         yield from _pieces(sorted(value.items()))
     elif isinstance(value, np.ndarray | list | tuple):

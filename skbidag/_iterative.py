@@ -13,6 +13,7 @@ from skbidag._order import OrderStructure
 from skbidag._posterior import DAGSamples
 from skbidag._search import ENGINES, Searcher, SearchSettings, search_structure
 from skbidag._sklearn import Interval, StrOptions
+from skbidag._tables import table_bytes
 from skbidag.graphs import to_cpdag
 from skbidag.scores import BaseScore
 
@@ -67,24 +68,42 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         an earlier one.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
-    search : {"kicks", "greedy", "transpositions", "mcmc", "annealing"}, \
-            default="kicks"
+    scheme : {"wide", "paper", "accumulated"}, default="wide"
+        What comes into the space. "wide": all that may help, forward selection by the
+        score above all. "paper": what the paper has and nothing else. The first space
+        H₀ is `search_space` as it is, up to `max_parents`, and the next one
+        H₀ ∪ G, where G is the best DAG of the last (see `merge`), until the score does
+        not rise. "accumulated": the same with what earlier DAGs brought in.
+    first_space : array, callable, estimator or list, default=None
+        With the paper's schemes, edges that the first search has beside
+        `search_space`; the next ones have those of them that its DAG took.
+    search : {"auto", "kicks", "greedy", "transpositions", "swaps", "mcmc", \
+            "annealing"}, default="auto"
         How orders are searched. "kicks": climb by relocating nodes, displace a few,
-        climb again. "greedy" and "transpositions": climb by relocations or by
-        exchanges of neighbors from random orders. "mcmc": order MCMC at a power of
-        the score tuned on the acceptance rate. "annealing": at a growing power.
+        climb again. "greedy", "transpositions" and "swaps": climb from random orders
+        by relocations, or by the best exchange of two neighbors, or of any two nodes.
+        "mcmc": order MCMC at a power of the score, see `search_power`. "annealing": at
+        a growing power. "auto" is "kicks", and with the paper's schemes "mcmc".
+    search_power : float or "auto", default="auto"
+        With the paper's schemes, the power of the score for ``search="mcmc"``. "auto"
+        tunes it on the acceptance rate, as other schemes do.
     merge : {"skeleton", "cpdag", "dag"}, default="skeleton"
         What of the best DAG comes into the space. A node for which that is too much
         falls back to the next.
-    expansion : {"map", "posterior"}, default="map"
+    expansion : {"map", "posterior", "partition"}, default="map"
         "posterior" lets in, beside the best DAG, the edges whose probability in a
-        short order chain exceeds `threshold`.
+        short order chain exceeds `threshold`; with the paper's schemes these alone.
+        "partition", for these schemes, takes a chain over partitions.
     threshold : float, default=0.5
         See `expansion`.
     max_expansions : int, default=50
         The most expansions.
     n_restarts : int, default=1
         Number of independent searches, of which the best counts.
+    start : array, sequence or list of these, default=None
+        Where the (first) search starts: a DAG, (n, n) array or frame, or an order, all
+        variables by name or index, parents before children. None is an order that is
+        annealed, or with the paper's schemes drawn at random.
     search_iter : int or "auto", default="auto"
         Steps of each search over orders, or as much work. "auto" is
         max(25000, 3.5 n^2 ln n).
@@ -100,9 +119,9 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         Share of the steps that is dropped at the start of each chain.
     n_chains : int, default=4
         Number of chains.
-    move_probabilities : "auto" or sequence of 3 floats, default="auto"
+    move_probabilities : {"auto", "paper"} or sequence of 3 floats, default="auto"
         How often chains swap two nodes, transpose neighbors and relocate a node.
-        "auto" is in proportion to (6, n, 1).
+        "auto" is in proportion to (6, n, 1), and so is "paper".
     relocation_scan : bool, default=False
         Whether nodes are relocated in turn instead of at random.
     max_iter : int or "auto", default="auto"
@@ -146,6 +165,14 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         edges of the space, the ``largest_set``, and ``seconds``.
     n_expansions_ : int
         How often the space grew.
+    expansion_dags_ : ndarray of bool, shape (n_searches, n_features, n_features)
+        The best DAG of each search.
+    expansion_probabilities_ : ndarray, shape (n_searches, n_features, n_features)
+        With the paper's schemes, edge probabilities on each space if it grows by these,
+        otherwise None.
+    expansion_traces_ : list of ndarray
+        With the paper's schemes, log scores along each search, 200 or so: of where
+        it stood, or of sampled DAGs if the space grows by these. Otherwise None.
     adjacency_probabilities_ : ndarray of shape (n_features, n_features)
         ``adjacency_probabilities_[i, j]`` is the probability of i -> j in the
         order-weighted posterior.
@@ -155,6 +182,11 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         posterior over DAGs; "best DAG alone" if nothing was sampled.
     log_score_trace_ : ndarray of shape (n_chains, n_draws)
         Log scores of the sampled DAGs.
+    order_trace_ : ndarray of int, shape (n_chains, n_draws, n_features)
+        The orders that the DAGs were drawn from, parents before children; not there
+        if nothing was sampled.
+    order_log_score_trace_ : ndarray of shape (n_chains, n_draws)
+        Log scores of the orders: of all their DAGs in the space together.
     dag_samples_ : DAGSamples
         The sampled DAGs; indexing and iteration give (n, n) bool arrays.
     n_iter_ : int
@@ -174,6 +206,10 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         nothing to agree with.
     acceptance_rate_ : ndarray of shape (n_chains,)
         Share of steps that changed the order.
+    fit_seconds_ : float
+        How long the fit took; with `warm_start`, all fits that went on.
+    table_bytes_ : int
+        Memory of the score tables.
     score_ : BaseScore
         The fitted score.
     feature_kinds_ : ndarray of str, shape (n_features,)
@@ -209,9 +245,15 @@ class IterativeSearchStructure(Searcher, OrderStructure):
             *OrderStructure._parameter_constraints["search_space"][1:],
         ],
         "soft_limit": [Interval(Integral, 0, None, closed="left")],
-        "search": [StrOptions(set(ENGINES))],
+        "scheme": [StrOptions({"wide", "paper", "accumulated"})],
+        "first_space": [None, *OrderStructure._parameter_constraints["search_space"]],
+        "search": [StrOptions({"auto", *ENGINES})],
+        "search_power": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "merge": [StrOptions({"skeleton", "cpdag", "dag"})],
-        "expansion": [StrOptions({"map", "posterior"})],
+        "expansion": [StrOptions({"map", "posterior", "partition"})],
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "max_expansions": [Interval(Integral, 0, None, closed="left")],
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
@@ -233,18 +275,22 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
         edge_prior: ArrayLike | None = None,
-        search: str = "kicks",
+        scheme: Literal["wide", "paper", "accumulated"] = "wide",
+        first_space: Any = None,
+        search: str = "auto",
+        search_power: float | Literal["auto"] = "auto",
         merge: Literal["skeleton", "cpdag", "dag"] = "skeleton",
-        expansion: Literal["map", "posterior"] = "map",
+        expansion: Literal["map", "posterior", "partition"] = "map",
         threshold: float = 0.5,
         max_expansions: int = 50,
         n_restarts: int = 1,
+        start: Any = None,
         search_iter: int | Literal["auto"] = "auto",
         n_iter: int | Literal["auto"] = "auto",
         n_draws: int = 500,
         burn_in: float = 0.2,
         n_chains: int = 4,
-        move_probabilities: ArrayLike | Literal["auto"] = "auto",
+        move_probabilities: ArrayLike | Literal["auto", "paper"] = "auto",
         relocation_scan: bool = False,
         max_iter: int | Literal["auto"] = "auto",
         max_time: float | None = None,
@@ -265,12 +311,16 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.required_edges = required_edges
         self.tiers = tiers
         self.edge_prior = edge_prior
+        self.scheme = scheme
+        self.first_space = first_space
         self.search = search
+        self.search_power = search_power
         self.merge = merge
         self.expansion = expansion
         self.threshold = threshold
         self.max_expansions = max_expansions
         self.n_restarts = n_restarts
+        self.start = start
         self.search_iter = search_iter
         self.n_iter = n_iter
         self.n_draws = n_draws
@@ -295,28 +345,59 @@ class IterativeSearchStructure(Searcher, OrderStructure):
             From the parameters, which are checked.
         """
         self._validate_params()
+        wide = self.scheme == "wide"
+        if wide:
+            self._refuse_what_the_paper_has()
+        engine = self.search
+        if engine == "auto":
+            engine = "kicks" if wide else "mcmc"
         return SearchSettings(
             search_space=self.search_space,
             alpha=self.alpha,
             extra_parent=self.extra_parent,
             max_parents=self.max_parents,
             soft_limit=self.soft_limit,
-            engine=self.search,
+            engine=engine,
             merge=self.merge,
-            threshold=self.threshold if self.expansion == "posterior" else None,
+            threshold=None if self.expansion == "map" else self.threshold,
             max_expansions=self.max_expansions,
             n_restarts=self.n_restarts,
             n_iter=None if self.search_iter == "auto" else self.search_iter,
             n_jobs=self.n_jobs,
             memory_limit=self.memory_limit,
             cover=self.n_draws > 0,
+            scheme=self.scheme,
+            first_space=self.first_space,
+            power=None if self.search_power == "auto" else self.search_power,
+            walk="partitions" if self.expansion == "partition" else "orders",
+            start=self.start,
         )
+
+    def _refuse_what_the_paper_has(self):
+        """Parameters that are for the paper's schemes alone."""
+        for name, value in {
+            "first_space": self.first_space is not None,
+            "search_power": self.search_power != "auto",
+            "expansion": self.expansion == "partition",
+        }.items():
+            if value:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is for scheme='paper' and "
+                    "scheme='accumulated'."
+                )
 
     def _find(self, problem, entropy, stop):
         result = search_structure(problem, self.search_settings(), entropy, stop)
         self.expansions_ = result.expansions
         self.n_expansions_ = len(result.expansions) - 1
+        self.expansion_dags_ = result.dags
+        self.expansion_probabilities_ = result.probabilities
+        self.expansion_traces_ = result.traces
         return result
+
+    def _warn_if_much_is_outside(self):
+        if self.scheme == "wide":  # a plain space is what was asked for
+            super()._warn_if_much_is_outside()
 
     def _sample(self, problem, progress, context, stop):
         if self.n_draws:
@@ -343,3 +424,4 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.converged_ = False
         self.acceptance_rate_ = np.empty(0)
         self.n_iter_ = 0
+        self.table_bytes_ = int(table_bytes(found.space, n_tables=1).sum())

@@ -23,6 +23,7 @@ from skbidag._data import (
 )
 from skbidag._fitted import EdgesMixin, RowsMixin
 from skbidag._problem import Problem
+from skbidag._score_space import ScoreSpace
 from skbidag._search import Searcher
 from skbidag._search_space import MOST_PARENTS, is_union
 from skbidag._sklearn import (
@@ -56,6 +57,7 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
             "array-like",
             callable,
             HasMethods("fit"),
+            ScoreSpace,
             list,
         ],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from skbidag._core._order import OrderChain
 from skbidag._data import Seed
 from skbidag._sampling import ChainMaker, Walk
 from skbidag._search import order_moves, random_order
-from skbidag._sklearn import StrOptions
+from skbidag._sklearn import Interval, StrOptions
 from skbidag._starts import log_probability_of_order
 from skbidag.scores import BaseScore
 
@@ -38,6 +39,10 @@ class OrderChainMaker(ChainMaker):
             self.probabilities,
             scan=self.scan,
         )
+
+    def point_of(self, chain):
+        """The order, and its log score."""
+        return chain.order, chain.log_score
 
     def go_on_from(self, chain, dag, mode, generator):
         """Propose an order of the mode.
@@ -67,6 +72,13 @@ class OrderWalk(Walk):
         """The best DAG of the best order."""
         return tables.best_dag(state["best_order"])
 
+    def traces(self, points, log_scores):
+        """Orders with the parents first, and their log scores."""
+        return {
+            "order_trace_": points[..., ::-1],
+            "order_log_score_trace_": log_scores,
+        }
+
 
 class OrderStructure(BaseStructure):
     """What estimators share whose chains walk over orders."""
@@ -75,7 +87,7 @@ class OrderStructure(BaseStructure):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **BaseStructure._parameter_constraints,
-        "move_probabilities": [StrOptions({"auto"}), "array-like"],
+        "move_probabilities": [StrOptions({"auto", "paper"}), "array-like"],
         "relocation_scan": ["boolean"],
     }
 
@@ -115,7 +127,8 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         ``precision_`` or ``adjacency_``, such as :class:`PCSkeleton`); an
         :class:`IterativeSearchStructure` with settings of its own, which searches
         with the score and constraints of this estimator; the same fitted and frozen,
-        ``FrozenEstimator(search)``; or a list of these for their union.
+        ``FrozenEstimator(search)``; a :class:`ScoreSpace`, whose scores are used if
+        they are of the same data; or a list of these for their union.
     alpha : float or "auto", default="auto"
         Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
     extra_parent : bool, default=True
@@ -135,6 +148,16 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         an earlier one.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
+    start : array, sequence or list of these, default=None
+        Where chains start: a DAG, (n, n) array or frame, or an order, all variables by
+        name or index, parents before children; or a list of such, which the chains
+        take in turn. Where the space does not hold a DAG, the best DAG of one of its
+        orders. None is the best DAG of a search, other modes, and orders annealed for
+        the chains.
+    power : float, default=1.0
+        DAGs are drawn in proportion to this power of their posterior probability:
+        below 1 of a flatter posterior, above 1 of one nearer to the best DAG. Log
+        scores are those of the DAGs, without it.
     n_iter : int or "auto", default="auto"
         Steps per chain. "auto" is max(25000, 5 n^2 ln n), as in the paper, and then
         twice as many again and again until the chains have converged (see
@@ -145,9 +168,9 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         Share of the steps that is dropped at the start of each chain.
     n_chains : int, default=4
         Number of chains.
-    move_probabilities : "auto" or sequence of 3 floats, default="auto"
+    move_probabilities : {"auto", "paper"} or sequence of 3 floats, default="auto"
         How often two random nodes are swapped, two neighbors are transposed, and a
-        node is relocated. "auto" is in proportion to (6, n, 1).
+        node is relocated. "auto" is in proportion to (6, n, 1), and so is "paper".
     relocation_scan : bool, default=False
         Whether nodes are relocated in turn instead of at random.
     max_iter : int or "auto", default="auto"
@@ -189,6 +212,10 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         Its log score.
     log_score_trace_ : ndarray of shape (n_chains, n_draws)
         Log scores of the sampled DAGs.
+    order_trace_ : ndarray of int, shape (n_chains, n_draws, n_features)
+        The orders that the DAGs were drawn from, parents before children.
+    order_log_score_trace_ : ndarray of shape (n_chains, n_draws)
+        Log scores of the orders: of all their DAGs in the space together.
     dag_samples_ : DAGSamples
         The sampled DAGs; indexing and iteration give (n, n) bool arrays.
     search_space_ : ndarray of bool, shape (n_features, n_features)
@@ -214,6 +241,10 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         nothing to agree with.
     acceptance_rate_ : ndarray of shape (n_chains,)
         Share of steps that changed the order.
+    fit_seconds_ : float
+        How long the fit took; with `warm_start`, all fits that went on.
+    table_bytes_ : int
+        Memory of the score tables.
     score_ : BaseScore
         The fitted score.
     feature_kinds_ : ndarray of str, shape (n_features,)
@@ -243,6 +274,11 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     (8, 8)
     """
 
+    _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
+        **OrderStructure._parameter_constraints,
+        "power": [Interval(Real, 0, None, closed="neither")],
+    }
+
     def __init__(
         self,
         score: str | BaseScore = "auto",
@@ -256,11 +292,13 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
         edge_prior: ArrayLike | None = None,
+        start: Any = None,
+        power: float = 1.0,
         n_iter: int | Literal["auto"] = "auto",
         n_draws: int = 500,
         burn_in: float = 0.2,
         n_chains: int = 4,
-        move_probabilities: ArrayLike | Literal["auto"] = "auto",
+        move_probabilities: ArrayLike | Literal["auto", "paper"] = "auto",
         relocation_scan: bool = False,
         max_iter: int | Literal["auto"] = "auto",
         max_time: float | None = None,
@@ -280,6 +318,8 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         self.required_edges = required_edges
         self.tiers = tiers
         self.edge_prior = edge_prior
+        self.start = start
+        self.power = power
         self.n_iter = n_iter
         self.n_draws = n_draws
         self.burn_in = burn_in

@@ -2,19 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skbidag._base import BaseStructure, SamplerMixin
+from skbidag._blocks import (
+    paper_partition_moves,
+    partition_moves,
+    partition_of_dag,
+)
 from skbidag._chains import bit_generator, move_mixture
 from skbidag._constraints import Edges
 from skbidag._core._partition import PartitionChain
 from skbidag._dag_walk import DAGWalk, dag_moves
 from skbidag._data import Seed
 from skbidag._sampling import ChainMaker, Walk
-from skbidag._sklearn import StrOptions
+from skbidag._sklearn import Interval, StrOptions
 from skbidag.scores import BaseScore
 
 
@@ -36,50 +42,13 @@ class PartitionChainMaker(ChainMaker):
             self.probabilities,
         )
 
+    def point_of(self, chain):
+        """The blocks of the nodes, and the partition's log score."""
+        return chain.partition, chain.log_score
+
     def go_on_from(self, chain, dag, mode, generator):
         """Move to the partition of the mode: each DAG has one."""
         chain.set_partition(partition_of_dag(mode))
-
-
-def partition_moves(n):
-    """Weights of the moves: the expensive ones in the order of 1 in n.
-
-    Relocations and reversals carry a chain from mode to mode; with many variables
-    hardly a swap or split is accepted.
-    """
-    return (n, 4 * n, n, 16, 4)
-
-
-def partition_of_dag(adjacency):
-    """The ordered partition that a DAG belongs to.
-
-    Parameters
-    ----------
-    adjacency : ndarray of bool, shape (n, n)
-        A DAG; ``adjacency[i, j]`` is the edge i -> j.
-
-    Returns
-    -------
-    partition : ndarray of int, shape (n,)
-        Number of each node's block, from the left. The roots are in the last block,
-        the nodes all of whose parents are roots in the one before, and so on.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skbidag._partition import partition_of_dag
-    >>> partition_of_dag(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool))
-    array([2, 1, 0])
-    """
-    depth = np.full(len(adjacency), -1)
-    left = np.ones(len(adjacency), dtype=bool)
-    layer = 0
-    while left.any():
-        peeled = left & ~adjacency[left].any(axis=0)
-        depth[peeled] = layer
-        left &= ~peeled
-        layer += 1
-    return layer - 1 - depth
 
 
 @dataclass(frozen=True)
@@ -98,6 +67,13 @@ class PartitionWalk(Walk):
         An order leaves nodes even more parents than the partition does.
         """
         return tables.best_dag(np.argsort(state["best_partition"], kind="stable"))
+
+    def traces(self, points, log_scores):
+        """Numbers of the nodes' blocks from the roots on, and log scores."""
+        return {
+            "partition_trace_": points.max(axis=-1, keepdims=True) - points,
+            "partition_log_score_trace_": log_scores,
+        }
 
 
 class PartitionMCMCStructure(SamplerMixin, BaseStructure):
@@ -136,7 +112,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         ``precision_`` or ``adjacency_``, such as :class:`PCSkeleton`); an
         :class:`IterativeSearchStructure` with settings of its own, which searches
         with the score and constraints of this estimator; the same fitted and frozen,
-        ``FrozenEstimator(search)``; or a list of these for their union.
+        ``FrozenEstimator(search)``; a :class:`ScoreSpace`, whose scores are used if
+        they are of the same data; or a list of these for their union.
     alpha : float or "auto", default="auto"
         Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
     extra_parent : bool, default=True
@@ -156,6 +133,16 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         an earlier one.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
+    start : array, sequence or list of these, default=None
+        Where chains start: a DAG, (n, n) array or frame, or an order, all variables by
+        name or index, parents before children; or a list of such, which the chains
+        take in turn. Where the space does not hold a DAG, the best DAG of one of its
+        orders. None is the best DAG of a search, other modes, and orders annealed for
+        the chains.
+    power : float, default=1.0
+        DAGs are drawn in proportion to this power of their posterior probability:
+        below 1 of a flatter posterior, above 1 of one nearer to the best DAG. Log
+        scores are those of the DAGs, without it.
     n_iter : int or "auto", default="auto"
         Steps per chain. "auto" is max(25000, 5 n^2 ln n), as in the paper, and then
         twice as many again and again until the chains have converged (see
@@ -169,14 +156,16 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     walk : {"dags", "partitions"}, default="dags"
         What the chains walk over: DAGs with an order beside them, or the ordered
         partitions of partition MCMC. The posterior is the same.
-    move_probabilities : "auto" or sequence of floats, default="auto"
+    move_probabilities : {"auto", "paper"} or sequence of floats, default="auto"
         Over DAGs six numbers: how often the parents of a node are drawn anew, two
         neighbors in the order are exchanged, any two nodes are, a node is relocated, an
         edge is reversed, and the order is drawn anew; "auto" is in proportion to
         (4 n, 4 n, 30, 1, 1, 2). Over partitions five: how often two nodes of different
         blocks are swapped, two nodes of adjacent blocks are swapped, a block is split
         or two are joined, a node is relocated, and an edge is reversed; "auto" is in
-        proportion to (n, 4 n, n, 16, 4).
+        proportion to (n, 4 n, n, 16, 4), and "paper", over partitions, to
+        (6, n, n, 1, 0): its four moves, with the shares that it gives swaps and
+        relocations over orders.
     max_iter : int or "auto", default="auto"
         The most steps per chain with ``n_iter="auto"``, which an integer `n_iter` does
         not mind. "auto" is 32 times the paper's length, or 3,200,000 if that is more.
@@ -213,6 +202,12 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         Its log score.
     log_score_trace_ : ndarray of shape (n_chains, n_draws)
         Log scores of the sampled DAGs.
+    order_trace_ : ndarray of int, shape (n_chains, n_draws, n_features)
+        Over DAGs, the orders that stood beside them, parents before children.
+    partition_trace_ : ndarray of int, shape (n_chains, n_draws, n_features)
+        Over partitions, the block of each variable, 0 for those of the roots.
+    partition_log_score_trace_ : ndarray of shape (n_chains, n_draws)
+        Log scores of the partitions: of all their DAGs in the space together.
     dag_samples_ : DAGSamples
         The sampled DAGs; indexing and iteration give (n, n) bool arrays.
     search_space_ : ndarray of bool, shape (n_features, n_features)
@@ -238,6 +233,10 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         nothing to agree with.
     acceptance_rate_ : ndarray of shape (n_chains,)
         Share of steps that changed where the chain stands.
+    fit_seconds_ : float
+        How long the fit took; with `warm_start`, all fits that went on.
+    table_bytes_ : int
+        Memory of the score tables.
     score_ : BaseScore
         The fitted score.
     feature_kinds_ : ndarray of str, shape (n_features,)
@@ -280,8 +279,9 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **BaseStructure._parameter_constraints,
+        "power": [Interval(Real, 0, None, closed="neither")],
         "walk": [StrOptions({"dags", "partitions"})],
-        "move_probabilities": [StrOptions({"auto"}), "array-like"],
+        "move_probabilities": [StrOptions({"auto", "paper"}), "array-like"],
     }
 
     def __init__(
@@ -297,12 +297,14 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
         edge_prior: ArrayLike | None = None,
+        start: Any = None,
+        power: float = 1.0,
         n_iter: int | Literal["auto"] = "auto",
         n_draws: int = 500,
         burn_in: float = 0.2,
         n_chains: int = 4,
         walk: Literal["dags", "partitions"] = "dags",
-        move_probabilities: ArrayLike | Literal["auto"] = "auto",
+        move_probabilities: ArrayLike | Literal["auto", "paper"] = "auto",
         max_iter: int | Literal["auto"] = "auto",
         max_time: float | None = None,
         memory_limit: float | None = None,
@@ -321,6 +323,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.required_edges = required_edges
         self.tiers = tiers
         self.edge_prior = edge_prior
+        self.start = start
+        self.power = power
         self.n_iter = n_iter
         self.n_draws = n_draws
         self.burn_in = burn_in
@@ -340,4 +344,14 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
             "dags": (DAGWalk, dag_moves),
             "partitions": (PartitionWalk, partition_moves),
         }[self.walk]
+        if (
+            isinstance(self.move_probabilities, str)
+            and self.move_probabilities == "paper"
+        ):
+            if self.walk != "partitions":
+                raise ValueError(
+                    "move_probabilities='paper' is for walk='partitions': chains over "
+                    "DAGs make moves of their own."
+                )
+            moves = paper_partition_moves
         return walk(move_mixture(self.move_probabilities, moves(n_features)))

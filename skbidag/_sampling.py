@@ -11,6 +11,7 @@ thinned to every other one, so that there never are more than were asked for.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from skbidag._chains import (
     run_chains,
 )
 from skbidag._convergence import Convergence, assess
+from skbidag._given_starts import GivenStart
 from skbidag._outside import mass_outside
 from skbidag._posterior import DAGSamples, graph_counts
 from skbidag._search import LEAST_GAIN, SearchResult, short_chain
@@ -63,6 +65,23 @@ class Walk(ABC):
     def best_dag(self, tables, state):
         """The best DAG of what a chain, whose state this is, has seen."""
 
+    @abstractmethod
+    def traces(self, points, log_scores):
+        """What the points of a walk are to a user.
+
+        Parameters
+        ----------
+        points : ndarray of int, shape (n_chains, n_draws, n)
+            Where chains were when they drew, as :meth:`ChainMaker.point_of` tells.
+        log_scores : ndarray of shape (n_chains, n_draws)
+            Log scores of these points.
+
+        Returns
+        -------
+        traces : dict of ndarray
+            Learned attributes by name.
+        """
+
 
 @dataclass(frozen=True)
 class ChainMaker(ABC):
@@ -82,6 +101,10 @@ class ChainMaker(ABC):
     @abstractmethod
     def __call__(self, views, index):
         """Chain number `index` on the tables of `views`."""
+
+    @abstractmethod
+    def point_of(self, chain):
+        """Where on its walk a chain stands, n integers, and the log score there."""
 
     @abstractmethod
     def go_on_from(self, chain, dag, mode, generator):
@@ -111,9 +134,10 @@ class ChainMaker(ABC):
 
 @dataclass(frozen=True)
 class SamplingSettings:
-    """How many chains and draws, and how long the chains are.
+    """How many chains and draws, how long the chains are, and where they start.
 
     Without `n_iter` they run in rounds until they agree, of `max_iter` steps at most.
+    Given `starts` they take in turn.
     """
 
     n_iter: int | None
@@ -123,6 +147,7 @@ class SamplingSettings:
     max_iter: int | None = None
     n_jobs: int | None = None
     memory_limit: float | None = None
+    starts: Sequence[GivenStart] = ()
 
     def schedule(self, n_features):
         """When chains draw; without `n_iter`, in the first round."""
@@ -158,6 +183,8 @@ class Progress:
         Where the chains stand, with the draws they have made beyond `n_draws`.
     modes : Modes or None
         DAGs between which chains may leap; None before they have started.
+    points, point_scores : ndarray or None
+        Where chains were when they made their draws, and the log scores there.
     """
 
     found: SearchResult
@@ -167,6 +194,8 @@ class Progress:
     n_draws: int = 0
     runs: list[ChainRun] | None = None
     modes: Modes | None = None
+    points: np.ndarray | None = None
+    point_scores: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -293,6 +322,7 @@ class Sampling:
                 progress.entropy,
                 stop,
                 settings.n_jobs,
+                settings.starts,
             )
         self.make_chain = walk.chain_maker(starts, modes, progress.entropy)
         found = replace(progress.found, tables=())  # they are here
@@ -314,7 +344,13 @@ class Sampling:
         n_draws = self.progress.n_draws
         packed, log_scores = samples.packed[:, :n_draws], log_scores[:, :n_draws]
         return [
-            replace(run, packed=packed[k], log_scores=log_scores[k]).before(run)
+            replace(
+                run,
+                packed=packed[k],
+                log_scores=log_scores[k],
+                points=self.progress.points[k, :n_draws],
+                point_scores=self.progress.point_scores[k, :n_draws],
+            ).before(run)
             for k, run in enumerate(self.progress.runs)
         ]
 
@@ -420,6 +456,8 @@ class Sampling:
                 schedule=self.round.schedule,
                 n_draws=n_draws,
                 runs=[run.draws(n_draws) for run in runs],
+                points=np.stack([run.points for run in kept]),
+                point_scores=np.stack([run.point_scores for run in kept]),
             ),
         )
 

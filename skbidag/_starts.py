@@ -95,7 +95,9 @@ class Start:
     dag: np.ndarray
 
 
-def find_starts(tables, best, required, n_chains, entropy, stop=None, n_jobs=None):
+def find_starts(
+    tables, best, required, n_chains, entropy, stop=None, n_jobs=None, given=()
+):
     """Where chains start, and the modes.
 
     Parameters
@@ -114,11 +116,14 @@ def find_starts(tables, best, required, n_chains, entropy, stop=None, n_jobs=Non
         Ends the search for modes early.
     n_jobs : int, default=None
         Number of workers.
+    given : sequence of GivenStart, default=()
+        Where the user wants the chains to start, in turn.
 
     Returns
     -------
     starts : list of Start
-        One for each chain. The first half, and a single chain, start at the best DAG.
+        One for each chain. The first half, and a single chain, start at the best DAG,
+        unless others are given.
     modes : Modes
         Those that were found on the way.
     """
@@ -126,7 +131,12 @@ def find_starts(tables, best, required, n_chains, entropy, stop=None, n_jobs=Non
     climber = make_climber(tables, random_order(generator, required), entropy)
     known = local_optima(climber, len(tables), required, entropy, stop)
     starts = []
-    if best is not None:
+    if given:
+        starts = [
+            start_as_given(tables, given[k % len(given)]) for k in range(n_chains)
+        ]
+        known += [weighed(tables, start.dag) for start in starts]
+    elif best is not None:
         known.append(weighed(tables, best))
         rivals = modes_among(known)
         starts = [start_at(best, generator) for _ in range((n_chains + 1) // 2)]
@@ -145,6 +155,14 @@ def find_starts(tables, best, required, n_chains, entropy, stop=None, n_jobs=Non
 def start_at(dag, generator):
     """Start at a DAG, in one of its orders."""
     return Start(random_order(generator, dag), dag)
+
+
+def start_as_given(tables, given):
+    """Start at a DAG if the space holds it, otherwise at the best one of the order."""
+    dag = given.dag
+    if dag is None or tables.log_score(dag) == -np.inf:
+        dag = tables.best_dag(given.order)
+    return Start(given.order, dag)
 
 
 def weighed(tables, dag):

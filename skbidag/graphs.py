@@ -21,10 +21,12 @@ from skbidag._sklearn import Interval, StrOptions, validate_params
 
 if TYPE_CHECKING:
     import networkx
+    import scipy.sparse
 
 __all__ = [
     "ancestor_matrix",
     "ancestors",
+    "connected_nodes",
     "descendants",
     "from_networkx",
     "has_path",
@@ -33,9 +35,12 @@ __all__ = [
     "is_dag",
     "markov_blanket",
     "markov_blanket_matrix",
+    "neighborhood",
     "skeleton",
+    "subgraph",
     "to_cpdag",
     "to_networkx",
+    "to_sparse",
     "topological_order",
     "v_structure_matrix",
     "v_structures",
@@ -771,6 +776,146 @@ def has_v_structure(A: ArrayLike, left: int, child: int, right: int) -> bool:
     """
     pairs = v_structure_matrix(A, child)
     return bool(pairs[_check_node(left, len(pairs)), _check_node(right, len(pairs))])
+
+
+# ---------------------------------------------------------------- parts of graphs
+
+
+def _resolve_nodes(nodes, A, n_nodes):
+    """Indices of nodes that are given by index, or by label if `A` has labels."""
+    labels = labels_of(A)
+    nodes = [nodes] if isinstance(nodes, Integral | str) else list(nodes)
+    indices = []
+    for node in nodes:
+        if labels is not None and node in labels:
+            indices.append(labels.index(node))
+        elif isinstance(node, Integral) and 0 <= node < n_nodes:
+            indices.append(int(node))
+        else:
+            raise ValueError(
+                f"nodes must be indices below {n_nodes}, or labels of A; got {node!r}."
+            )
+    return np.array(indices, dtype=np.intp)
+
+
+@validate_params(
+    {"A": ["array-like"], "nodes": "no_validation"}, prefer_skip_nested_validation=True
+)
+def subgraph(A: ArrayLike, nodes: Sequence[Hashable]) -> NDArray[np.bool_]:
+    """The edges of a graph between some of its nodes.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A graph. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+    nodes : sequence of int or str
+        The nodes, by index, or by label if `A` is a labelled frame.
+
+    Returns
+    -------
+    part : ndarray of bool of shape (n_chosen, n_chosen)
+        The subgraph; row and column k are of ``nodes[k]``.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import subgraph
+    >>> subgraph([[0, 1, 0], [0, 0, 1], [0, 0, 0]], [1, 2])
+    array([[False,  True],
+           [False, False]])
+    """
+    graph = check_adjacency(A)
+    nodes = _resolve_nodes(nodes, A, len(graph))
+    return graph[np.ix_(nodes, nodes)]
+
+
+@validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
+def connected_nodes(A: ArrayLike) -> NDArray[np.intp]:
+    """Nodes that have an edge.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A graph. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+
+    Returns
+    -------
+    indices : ndarray of int
+        Sorted indices, for :func:`subgraph` without the isolated nodes.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import connected_nodes
+    >>> connected_nodes([[0, 0, 1], [0, 0, 0], [0, 0, 0]])
+    array([0, 2])
+    """
+    joined = skeleton(A)
+    return np.flatnonzero(joined.any(axis=0))
+
+
+@validate_params(
+    {
+        "A": ["array-like"],
+        "nodes": "no_validation",
+        "distance": [Interval(Integral, 0, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def neighborhood(
+    A: ArrayLike, nodes: int | str | Sequence[Hashable], distance: int = 1
+) -> NDArray[np.intp]:
+    """Nodes within a distance of some nodes, whatever the direction of edges.
+
+    Parameters
+    ----------
+    A : array-like of shape (n_nodes, n_nodes)
+        A graph. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+    nodes : int, str or sequence of these
+        The nodes, by index, or by label if `A` is a labelled frame.
+    distance : int, default=1
+        The most edges between one of these and another node.
+
+    Returns
+    -------
+    indices : ndarray of int
+        Sorted indices, with those of `nodes`, for :func:`subgraph`.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import neighborhood
+    >>> chain = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
+    >>> neighborhood(chain, 3), neighborhood(chain, 3, distance=2)
+    (array([2, 3]), array([1, 2, 3]))
+    """
+    joined = skeleton(A)
+    within = np.zeros(len(joined), dtype=bool)
+    within[_resolve_nodes(nodes, A, len(joined))] = True
+    for _ in range(min(distance, len(joined))):
+        within |= joined[within].any(axis=0)
+    return np.flatnonzero(within)
+
+
+def to_sparse(matrix: ArrayLike) -> "scipy.sparse.csr_array":
+    """A graph, or edge probabilities, as a sparse matrix.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n_nodes, n_nodes)
+        Entry [i, j] is about the edge i -> j.
+
+    Returns
+    -------
+    sparse : scipy.sparse.csr_array of shape (n_nodes, n_nodes)
+        The entries that are not zero.
+
+    Examples
+    --------
+    >>> from skbidag.graphs import to_sparse
+    >>> to_sparse([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).nnz
+    2
+    """
+    from scipy.sparse import csr_array
+
+    return csr_array(np.asarray(matrix))
 
 
 @validate_params(

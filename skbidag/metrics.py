@@ -39,7 +39,9 @@ from skbidag.graphs import (
 )
 
 __all__ = [
+    "compare_each",
     "compare_graphs",
+    "compare_thresholds",
     "edge_average_precision",
     "edge_roc",
     "make_graph_scorer",
@@ -220,6 +222,138 @@ def compare_graphs(true: ArrayLike, estimated: ArrayLike, kind: Kind = "dag") ->
         recall=TPR,
         F1=_share(2 * TP, n_true + n_estimated, 1.0),
     )
+
+
+COMPARISON_FIELDS = [
+    ("TP", int),
+    ("FP", int),
+    ("FN", int),
+    ("TPR", float),
+    ("FPRp", float),
+    ("FDR", float),
+    ("SHD", int),
+]
+
+
+def _comparison(true, estimated):
+    """A row of a table: counts and rates of skeletons, distance as they are."""
+    skeletons = compare_graphs(true, estimated, kind="skeleton")
+    distance = _hamming(true, estimated)
+    return (*(skeletons[name] for name, _ in COMPARISON_FIELDS[:-1]), distance)
+
+
+@validate_params(
+    {
+        "true": ["array-like"],
+        "probabilities": ["array-like"],
+        "thresholds": ["array-like"],
+        "kind": [KIND],
+    },
+    prefer_skip_nested_validation=True,
+)
+def compare_thresholds(
+    true: ArrayLike,
+    probabilities: ArrayLike,
+    thresholds: ArrayLike = (0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2),
+    kind: Kind = "dag",
+) -> NDArray:
+    """Compare the graphs of probable edges with a true graph, by threshold.
+
+    Parameters
+    ----------
+    true : array-like of shape (n_nodes, n_nodes)
+        The true DAG or CPDAG. ``true[i, j]`` is the edge i -> j.
+    probabilities : array-like of shape (n_nodes, n_nodes)
+        Edge probabilities of the same `kind`, such as an estimator's
+        ``edge_probabilities(kind)``.
+    thresholds : array-like, default=(0.99, 0.95, 0.9, 0.8, ..., 0.2)
+        A graph has the edges whose probability exceeds its threshold.
+    kind : {"dag", "cpdag", "skeleton"}, default="dag"
+        What the true graph is turned into; the paper's tables are of "cpdag".
+
+    Returns
+    -------
+    table : structured ndarray of shape (n_thresholds,)
+        One row per threshold: ``threshold``; ``TP``, ``FP``, ``FN``, ``TPR``, ``FPRp``
+        and ``FDR`` of the skeletons, see :func:`compare_graphs`; and ``SHD``, the
+        structural Hamming distance of the graphs of this kind. ``pandas.DataFrame``
+        takes it as it is.
+
+    See Also
+    --------
+    edge_roc : Rates at every threshold that makes a difference.
+
+    Notes
+    -----
+    BiDAG name: ``samplecomp``.
+
+    Examples
+    --------
+    >>> from skbidag.metrics import compare_thresholds
+    >>> true = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
+    >>> probabilities = [[0, 0.9, 0.4], [0, 0, 0], [0.1, 0.6, 0]]
+    >>> table = compare_thresholds(true, probabilities, [0.8, 0.5, 0.3], "cpdag")
+    >>> table["TP"], table["FP"], table["SHD"]
+    (array([1, 2, 2]), array([0, 0, 1]), array([1, 0, 1]))
+    """
+    labels = labels_of(true, "true")
+    truth = _as_kind(true, "true", kind)
+    probabilities = check_probabilities(probabilities, labels)
+    _check_same_shape(truth, probabilities, "probabilities")
+    probabilities = probabilities.copy()
+    np.fill_diagonal(probabilities, 0.0)
+    rows = [
+        (threshold, *_comparison(truth, probabilities > threshold))
+        for threshold in np.asarray(thresholds, dtype=float).ravel()
+    ]
+    return np.array(rows, dtype=[("threshold", float), *COMPARISON_FIELDS])
+
+
+@validate_params(
+    {"true": ["array-like"], "graphs": "no_validation", "kind": [KIND]},
+    prefer_skip_nested_validation=True,
+)
+def compare_each(true: ArrayLike, graphs: Any, kind: Kind = "dag") -> NDArray:
+    """Compare each of several DAGs with a true graph.
+
+    Parameters
+    ----------
+    true : array-like of shape (n_nodes, n_nodes)
+        The true DAG or CPDAG. ``true[i, j]`` is the edge i -> j.
+    graphs : array-like of shape (n_graphs, n_nodes, n_nodes), or DAGSamples
+        DAGs, such as ``expansion_dags_`` of a search, or sampled ones.
+    kind : {"dag", "cpdag", "skeleton"}, default="dag"
+        Which distance: between the graphs as they are, their equivalence classes, or
+        their skeletons.
+
+    Returns
+    -------
+    table : structured ndarray of shape (n_graphs,)
+        One row per graph: ``TP``, ``FP``, ``FN``, ``TPR``, ``FPRp`` and ``FDR`` of the
+        skeletons, see :func:`compare_graphs`; and ``SHD``, the structural Hamming
+        distance of this kind. ``pandas.DataFrame`` takes it as it is.
+
+    Notes
+    -----
+    BiDAG name: ``itercomp``.
+
+    Examples
+    --------
+    >>> from skbidag.metrics import compare_each
+    >>> true = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
+    >>> chain = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> table = compare_each(true, [chain, true], kind="cpdag")
+    >>> table["TP"], table["SHD"]
+    (array([2, 2]), array([2, 0]))
+    """
+    labels = labels_of(true, "true")
+    truth = _as_kind(true, "true", kind)
+    rows = []
+    for graph in graphs:
+        graph = _as_kind(graph, "graphs", kind, labels)
+        _check_same_shape(truth, graph, "graphs")
+        rows.append(_comparison(truth, graph))
+    return np.array(rows, dtype=COMPARISON_FIELDS)
 
 
 def _cumulative_counts(true, probabilities, kind):

@@ -186,3 +186,51 @@ def test_pc_is_compared_with_causal_learn(benchmark, monkeypatch, capsys):
     monkeypatch.setattr(pc, "pc_skeleton", other_level)
     assert not pc.compare(seed=0, n_problems=4)
     assert "skeleton" in capsys.readouterr().out
+
+
+def test_pairs_with_the_paper(benchmark, tmp_path, monkeypatch):
+    paired = benchmark("paired")
+    name = "n_20_N_40_parents_2_type_ERs_seed_{}"
+    rng = np.random.default_rng(0)
+    X, dag = rng.normal(size=(40, 20)), np.triu(np.ones((20, 20)), 1)
+    np.savez(tmp_path / f"{name.format(101)}.npz", X=X, dag=dag)
+    header = ",".join(f'"V{k}"' for k in range(20))
+    for path, values in ((name.format(102), X), (f"{name.format(102)}_dag", dag)):
+        np.savetxt(
+            tmp_path / f"{path}.csv", values, delimiter=",", header=header, comments=""
+        )
+    sets = paired.read_sets(tmp_path)
+    assert [where["seed"] for where, _ in sets] == [101, 102]
+    for _, path in sets:
+        data, truth = paired.load(path)
+        np.testing.assert_allclose(data, X)
+        np.testing.assert_array_equal(truth != 0, dag != 0)
+
+    where = sets[0][0] | {"settings": "defaults", "method": "MAP", "log_score": 0.0}
+    distances = {101: 7, 102: 5, 103: 4, 104: 4, 151: 0}
+    theirs = {101: 8.0, 102: 5.0, 103: 2.0, 104: 3.0, 151: 9.0}
+    key = ("ERs", 20, 40, 2)
+    monkeypatch.setattr(
+        paired,
+        "read_per_seed",
+        lambda: {(*key, seed, "MAP"): value for seed, value in theirs.items()},
+    )
+    rows = [where | {"seed": seed, "SHD": shd} for seed, shd in distances.items()]
+    (line,) = paired.summarize_pairs(paired.with_differences(rows))
+    assert (line["sets"], line["wins"], line["ties"], line["losses"]) == (4, 1, 1, 2)
+    differences = np.array([-1, 0, 2, 1]) / 20
+    assert line["difference"] == pytest.approx(differences.mean())
+    assert line["error"] == pytest.approx(differences.std(ddof=1) / 2)
+    other = [row | {"settings": "letter", "log_score": -1.0} for row in rows]
+    higher = [row | {"settings": "paper's"} for row in rows]
+    (line,) = paired.compare_scores(other + higher)
+    assert (line["sets"], line["higher"], line["lower"]) == (5, 5, 0)
+    assert line["nats"] == 1.0
+    with pytest.raises(SystemExit, match="no data sets"):
+        paired.read_sets(tmp_path.parent)
+
+
+def test_the_paper_has_results_for_its_data_sets(benchmark):
+    results = benchmark("paired").read_per_seed()
+    assert results["ERs", 80, 800, 2, 101, "MAP"] >= 0
+    assert len(results) == 5 * 158

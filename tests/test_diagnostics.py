@@ -233,18 +233,37 @@ def test_estimators_must_be_fitted():
             function(OrderMCMCStructure())
 
 
-def test_concordance(model):
+@pytest.mark.parametrize("least", [None, 0.05, 0.5])
+def test_concordance(model, least):
     probabilities = chain_edge_probabilities(model)
-    result = concordance(probabilities)
-    off_diagonal = ~np.eye(7, dtype=bool)
-    x, y = probabilities[0][off_diagonal], probabilities[2][off_diagonal]
+    result = concordance(probabilities, least)
+    counts = ~np.eye(7, dtype=bool)
+    if least is not None:
+        counts &= probabilities.max(axis=0) > least
+    assert result.n_edges == counts.sum()
+    x, y = probabilities[0][counts], probabilities[2][counts]
     assert result.r2[0, 2] == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2)
     assert result.rmsd[0, 2] == pytest.approx(np.sqrt(np.mean((x - y) ** 2)))
     assert_allclose(result.r2, result.r2.T)
     assert_allclose(result.r2.diagonal(), 1)
     assert_allclose(result.rmsd.diagonal(), 0)
+
+
+def test_improbable_edges_do_not_count_as_agreement():
+    probabilities = np.full((2, 6, 6), 0.01)
+    probabilities[:, 0, 1:4] = [[0.9, 0.2, 0.5], [0.8, 0.6, 0.2]]
+    assert concordance(probabilities).n_edges == 3
+    assert concordance(probabilities).r2[0, 1] < 0.5
+    assert concordance(probabilities, None).r2[0, 1] > 0.6
+
+
+def test_concordance_of_nothing():
     nothing = concordance(np.zeros((2, 4, 4)))
     assert np.isnan(nothing.r2).all()
+    assert np.isnan(nothing.rmsd).all()
+    constant = concordance(np.full((2, 4, 4), 0.3))
+    assert np.isnan(constant.r2).all()
+    assert_allclose(constant.rmsd, 0)
     with pytest.raises(ValueError, match=r"\(n_runs, n_nodes, n_nodes\)"):
         concordance(np.zeros((4, 4)))
 

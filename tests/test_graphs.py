@@ -6,21 +6,27 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import helpers
+from helpers import graph
 from skbidag._core import _graphs
 from skbidag.graphs import (
     align_labels,
     ancestors,
+    connected_nodes,
     descendants,
     from_networkx,
     is_cpdag,
     is_dag,
     labels_of,
     markov_blanket,
+    neighborhood,
     skeleton,
+    subgraph,
     to_cpdag,
     to_networkx,
+    to_sparse,
     topological_order,
     v_structures,
 )
@@ -350,3 +356,42 @@ def test_to_networkx_takes_labels_for_names():
     assert set(graph.edges) == {("a", "b"), ("b", "c")}
     with pytest.raises(ValueError, match="A has the label 'b'"):
         to_networkx(turned, names=["x", "y", "z"])
+
+
+# ---------------------------------------------------------------- parts of graphs
+
+
+def test_subgraph_by_index_and_label():
+    A = graph(4, (0, 2), (1, 2), (2, 3))
+    assert_array_equal(subgraph(A, [3, 2]), [[False, False], [True, False]])
+    frame = pd.DataFrame(A.astype(int), index=list("abcd"), columns=list("abcd"))
+    assert_array_equal(subgraph(frame, ["d", "c"]), subgraph(A, [3, 2]))
+    assert subgraph(A, []).shape == (0, 0)
+    with pytest.raises(ValueError, match=r"nodes must be indices below 4.*'e'"):
+        subgraph(frame, ["a", "e"])
+    with pytest.raises(ValueError, match="nodes must be indices below 4"):
+        subgraph(A, [4])
+
+
+def test_connected_nodes():
+    assert_array_equal(connected_nodes(graph(5, (3, 1), (1, 4))), [1, 3, 4])
+    assert len(connected_nodes(graph(3))) == 0
+
+
+def test_neighborhood_against_networkx():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        A = random_dag(rng, 9, 1.0)
+        undirected = nx.from_numpy_array(A | A.T)
+        for distance in range(4):
+            near = nx.ego_graph(undirected, 0, radius=distance).nodes
+            assert_array_equal(neighborhood(A, 0, distance), sorted(near))
+            both = set(near) | set(nx.ego_graph(undirected, 5, radius=distance).nodes)
+            assert_array_equal(neighborhood(A, [0, 5], distance), sorted(both))
+
+
+def test_to_sparse():
+    A = graph(4, (0, 2), (1, 2), (2, 3))
+    assert_array_equal(to_sparse(A).toarray(), A)
+    assert to_sparse(A).dtype == bool
+    assert_allclose(to_sparse(0.3 * A).sum(), 0.9)

@@ -19,6 +19,7 @@ from skbidag.graphs import is_dag, skeleton, to_cpdag
 from skbidag.inspection import (
     ConcordanceDisplay,
     EdgeProbabilityDisplay,
+    EdgeTraceDisplay,
     ExpansionDisplay,
     GraphDisplay,
     TraceDisplay,
@@ -31,6 +32,7 @@ import matplotlib.pyplot as plt
 DISPLAYS = [
     ConcordanceDisplay,
     EdgeProbabilityDisplay,
+    EdgeTraceDisplay,
     ExpansionDisplay,
     GraphDisplay,
     TraceDisplay,
@@ -454,6 +456,37 @@ def test_traces(model):
         TraceDisplay(np.zeros(4)).plot()
 
 
+@pytest.mark.parametrize("kind", ["dag", "cpdag", "skeleton"])
+def test_edge_traces(model, kind):
+    display = EdgeTraceDisplay.from_estimator(model, kind=kind, n_edges=4, linewidth=3)
+    assert len(display.lines_) == 3 * 4
+    samples, probabilities = model.dag_samples_, model.edge_probabilities(kind)
+    ends = np.array([line.get_ydata()[-1] for line in display.lines_])
+    labels = [text.get_text() for text in display.ax_.texts]
+    assert len(labels) == 4
+    for k, label in enumerate(labels):
+        i, j = map(int, label.split("-" if kind == "skeleton" else "→"))
+        # the mean over chains at the end is the edge's probability
+        assert ends[k::4].mean() == pytest.approx(probabilities[i, j])
+        for chain, line in enumerate(display.lines_[k::4]):
+            dags = samples[60 * chain : 60 * chain + 10]
+            graphs = {
+                "dag": dags,
+                "cpdag": np.array([to_cpdag(dag) for dag in dags]),
+                "skeleton": dags | dags.transpose(0, 2, 1),
+            }[kind]
+            assert line.get_ydata()[9] == pytest.approx(graphs[:, i, j].mean())
+            assert line.get_linewidth() == 3
+
+
+def test_edge_traces_of_any_numbers():
+    assert len(EdgeTraceDisplay(np.zeros((1, 5, 3))).plot().lines_) == 3
+    with pytest.raises(ValueError, match=r"\(n_chains, n_draws, n_edges\)"):
+        EdgeTraceDisplay(np.zeros((5, 3))).plot()
+    with pytest.raises(ValueError, match="labels must be 3 names"):
+        EdgeTraceDisplay(np.zeros((1, 5, 3)), labels=["a"]).plot()
+
+
 @pytest.mark.parametrize("kind", ["dag", "skeleton"])
 def test_concordance_of_all_chains(model, kind):
     display = ConcordanceDisplay.from_estimator(model, kind=kind)
@@ -473,13 +506,13 @@ def test_concordance_of_all_chains(model, kind):
 def test_concordance_of_two_chains(model):
     display = ConcordanceDisplay.from_estimator(model, chains=(0, 2))
     probabilities = chain_edge_probabilities(model)
-    agreement = concordance(probabilities)
+    agreement = concordance(probabilities[[0, 2]])
     (points,) = display.points_
     off_diagonal = ~np.eye(8, dtype=bool)
     assert_allclose(points.get_xdata(), probabilities[0][off_diagonal])
     assert_allclose(points.get_ydata(), probabilities[2][off_diagonal])
-    assert_allclose(display.r2_, agreement.r2[0, 2])
-    assert_allclose(display.rmsd_, agreement.rmsd[0, 2])
+    assert_allclose(display.r2_, agreement.r2[0, 1])
+    assert_allclose(display.rmsd_, agreement.rmsd[0, 1])
     assert display.ax_.get_xlabel().endswith("chain 1")
     assert display.ax_.get_ylabel().endswith("chain 3")
 

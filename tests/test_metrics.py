@@ -15,7 +15,9 @@ from skbidag import OrderMCMCStructure, diagnostics, inspection, metrics
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import to_cpdag
 from skbidag.metrics import (
+    compare_each,
     compare_graphs,
+    compare_thresholds,
     edge_average_precision,
     edge_roc,
     make_graph_scorer,
@@ -294,7 +296,7 @@ def test_one_default_for_every_kind():
         for function in [*functions, *methods]
         if "kind" in (parameters := inspect.signature(function).parameters)
     }
-    assert len(defaults) == 11
+    assert len(defaults) == 13
     assert set(defaults.values()) == {"dag"}
 
 
@@ -364,3 +366,56 @@ def test_a_scorer_finds_the_columns(network_and_model):
     renamed = turned.rename(columns=str.upper, index=str.upper)
     with pytest.raises(ValueError, match="true has the label 'X5'"):
         make_graph_scorer(renamed)(model)
+
+
+# ---------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_compare_thresholds(kind):
+    rng = np.random.default_rng(1)
+    true = random_dag(rng, 6, 0.4)
+    probabilities = rng.random((6, 6))
+    if kind == "skeleton":
+        probabilities = np.minimum(probabilities, probabilities.T)
+    thresholds = [0.9, 0.5, 0.1]
+    table = compare_thresholds(true, probabilities, thresholds, kind)
+    assert list(pd.DataFrame(table)["threshold"]) == thresholds
+    truth = {"dag": true, "cpdag": to_cpdag(true), "skeleton": true | true.T}[kind]
+    for row in table:
+        estimate = probabilities > row["threshold"]
+        np.fill_diagonal(estimate, False)
+        assert row["SHD"] == structural_hamming_distance(truth, estimate)
+        expected = compare_graphs(true, estimate, kind="skeleton")
+        for name in ("TP", "FP", "FN", "TPR", "FPRp", "FDR"):
+            assert row[name] == expected[name]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_compare_each(kind):
+    rng = np.random.default_rng(2)
+    true, dags = random_dag(rng, 6, 0.4), [random_dag(rng, 6, 0.4) for _ in range(4)]
+    table = compare_each(true, np.array(dags), kind)
+    assert len(table) == 4
+    for row, dag in zip(table, dags, strict=True):
+        assert row["SHD"] == structural_hamming_distance(true, dag, kind)
+        assert row["TP"] == compare_graphs(true, dag, kind="skeleton").TP
+
+
+def test_tables_of_an_estimator():
+    network = make_gaussian_network(100, 6, random_state=0)
+    model = OrderMCMCStructure(
+        random_state=0, n_chains=2, n_draws=50, n_iter=50_000
+    ).fit(network.data)
+    table = compare_each(network.adjacency, model.dag_samples_)
+    assert len(table) == 100
+    table = compare_thresholds(network.adjacency, model.edge_probabilities("cpdag"))
+    assert len(table) == 10
+    assert (np.diff(table["TP"]) >= 0).all()
+
+
+def test_tables_of_other_nodes():
+    with pytest.raises(ValueError, match="same nodes"):
+        compare_each(COLLIDER, [graph(3, (0, 1))])
+    with pytest.raises(ValueError, match="same nodes"):
+        compare_thresholds(COLLIDER, np.zeros((3, 3)))

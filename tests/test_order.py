@@ -612,9 +612,41 @@ def test_maxima_of_all_orders(extended, required):
             for node in range(n):
                 assert chain.relocation_scores(node).max() <= top + 1e-6
             chain.set_order(order)
-            top = chain.climb_by_transpositions()
+            chain.climb_by_swaps(1)
             assert all(chain.swap_change(p, p + 1) <= 1e-6 for p in range(n - 1))
+            chain.set_order(order)
+            chain.climb_by_swaps(n)
+            pairs = itertools.combinations(range(n), 2)
+            assert all(chain.swap_change(p, q) <= 1e-6 for p, q in pairs)
     assert chain.best_log_score == pytest.approx(max(exact), rel=1e-11)
+
+
+@pytest.mark.parametrize("reach", [1, 2, 5])
+def test_climbs_by_swaps_are_steepest(reach):
+    rng = np.random.default_rng(3)
+    n = 5
+    score = made_up(n, spread=10.0)
+    space = random_space(rng, n)
+    enumeration = Enumeration(score, space)
+    chain = chain_on(score, space, maximize=True)
+    for _ in range(20):
+        order = list(rng.permutation(n))
+        chain.set_order(order)
+        while True:
+            value = enumeration.log_score(order, maximize=True)
+            others = []
+            for p, q in itertools.combinations(range(n), 2):
+                if q - p <= reach:
+                    other = list(order)
+                    other[p], other[q] = order[q], order[p]
+                    others.append(other)
+            values = [enumeration.log_score(o, maximize=True) for o in others]
+            if max(values) <= value + 1e-6:
+                break
+            # the first of equals
+            order = others[np.flatnonzero(np.array(values) > max(values) - 1e-6)[0]]
+        assert chain.climb_by_swaps(reach) == pytest.approx(value, rel=1e-12)
+        assert_array_equal(chain.order, order)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
@@ -635,7 +667,7 @@ def test_climbs_end_for_scores_of_any_sign(offset):
         chain.set_order(rng.permutation(n))
         chain.climb()
         chain.set_order(rng.permutation(n))
-        chain.climb_by_transpositions()
+        chain.climb_by_swaps(1)
 
 
 @pytest.mark.parametrize("maximize", [False, True])

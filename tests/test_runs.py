@@ -252,8 +252,10 @@ def test_draws_at_a_number_of_steps():
     schedule = Schedule(burn_in=10, thin=4, n_draws=3)
     steps = [0, 10, 13, 14, 18, 22, 99]
     assert [schedule.n_draws_after(k) for k in steps] == [0, 0, 0, 1, 2, 3, 3]
-    run = ChainRun(np.zeros((3, 2, 1), np.uint8), np.arange(3.0), {}, 22)
+    packed, points = np.zeros((3, 2, 1), np.uint8), np.arange(6).reshape(3, 2)
+    run = ChainRun(packed, np.arange(3.0), points, np.arange(3.0), {}, 22)
     assert run.draws(2).log_scores.tolist() == [2.0]
+    assert run.draws(2).points.tolist() == [[4, 5]]
     assert run.draws(0, 2).before(run.draws(2)).log_scores.tolist() == [0.0, 1.0, 2.0]
 
 

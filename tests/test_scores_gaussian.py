@@ -148,16 +148,19 @@ def test_predictive_density_of_reference(column):
     X, A = read_data("gauss12"), read_data("gauss12_dag")
     reference = pd.read_csv(DATA / "predictive_gauss12.csv")
     score = PaperBGe().fit(X[:100])
-    ours = sum(
-        score.log_predictive(
-            X[reference["row"]],
-            node,
-            np.flatnonzero(A[:, node]),
-            plug_in=column == "plug_in",
-        )
-        for node in range(12)
-    )
+    ours = score.dag_log_density(X[reference["row"]], A, plug_in=column == "plug_in")
     assert_allclose(ours, reference[column], rtol=1e-7)
+
+
+def test_density_of_a_dag_checks_the_dag():
+    X = correlated(np.random.default_rng(0), 30, 3)
+    score = BGe().fit(X)
+    with pytest.raises(ValueError, match="cycle"):
+        score.dag_log_density(X, [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    with pytest.raises(ValueError, match=r"shape \(3, 3\)"):
+        score.dag_log_density(X, np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="features"):
+        score.dag_log_density(X[:, :2], np.zeros((3, 3)))
 
 
 # ------------------------------------------------------------------------ twins

@@ -270,21 +270,32 @@ cdef class OrderChain(OrderState):
             self.inspect(self.current)
         return self.current
 
-    def climb_by_transpositions(self):
-        """Exchange neighbors while that betters the order; as :meth:`climb`."""
-        cdef Py_ssize_t p = 0, since_change = 0
-        cdef double change
+    def climb_by_swaps(self, Py_ssize_t reach):
+        """Make the exchange that betters the order most, again and again.
+
+        As :meth:`climb`, by exchanges of nodes up to `reach` places apart: 1 are
+        transpositions of neighbors.
+        """
+        cdef Py_ssize_t p, q, left, right
+        cdef double change, most
         if self.n < 2:
             return self.current
         with nogil:
             self.refresh()
-            while since_change < self.n - 1:
-                change = self.propose_swap(p, p + 1)
-                since_change += 1
-                if change > self.least_gain(self.current):
-                    self.apply_swap(p, p + 1, change)
-                    since_change = 0
-                p = (p + 1) % (self.n - 1)
+            while True:
+                left, right, most = 0, 0, self.least_gain(self.current)
+                # the first of equals, which must not be up to rounding
+                for p in range(self.n - 1):
+                    for q in range(p + 1, min(p + reach + 1, self.n)):
+                        change = self.propose_swap(p, q)
+                        if change > most:
+                            left, right = p, q
+                            most = change + self.least_gain(self.current)
+                if right == 0:
+                    break
+                # what a proposal leaves behind is that of the last one
+                change = self.propose_swap(left, right)
+                self.apply_swap(left, right, change)
             self.refresh()
             self.inspect(self.current)
         return self.current

@@ -5,7 +5,8 @@ present space, in which every node may take one parent from outside; let what th
 adds into the space; until neither the space nor the best score changes. ``_orders``
 searches one space, over orders; ``_expansion`` makes a space larger around a DAG;
 ``_spaces`` is the loop around both. In the end ``_cover`` widens the space until it
-holds the posterior.
+holds the posterior. ``_plain`` is the paper's scheme with nothing added, and
+``_schemes`` chooses between the two.
 """
 
 from skbidag._search._cover import short_chain
@@ -16,12 +17,8 @@ from skbidag._search._orders import (
     random_order,
     starting_orders,
 )
-from skbidag._search._spaces import (
-    Searcher,
-    SearchResult,
-    SearchSettings,
-    search_structure,
-)
+from skbidag._search._schemes import search_structure
+from skbidag._search._spaces import Searcher, SearchResult, SearchSettings
 
 __all__ = [
     "ENGINES",

@@ -36,7 +36,9 @@ def random_order(generator, adjacency):
     return np.array(order, dtype=np.intp)
 
 
-def search_orders(tables, order, stream, engine, n_iter, *, maximize=True, stop=None):
+def search_orders(
+    tables, order, stream, engine, n_iter, *, maximize=True, stop=None, trace=None
+):
     """Search for the best order.
 
     Parameters
@@ -55,6 +57,8 @@ def search_orders(tables, order, stream, engine, n_iter, *, maximize=True, stop=
         Whether an order scores as its best DAG does, or as all its DAGs together.
     stop : Stop, default=None
         Ends the search early.
+    trace : list, default=None
+        Gets the score of where the search stands after each of its rounds.
 
     Returns
     -------
@@ -72,6 +76,8 @@ def search_orders(tables, order, stream, engine, n_iter, *, maximize=True, stop=
         maximize=maximize,
     )
     for _ in ENGINES.get(engine, engine)(chain, n, n_iter):
+        if trace is not None:
+            trace.append(chain.log_score)
         if stop:
             break
     return chain.best_order, chain.best_log_score
@@ -140,42 +146,66 @@ def climb_from_random_orders(chain, n, n_iter):
 
 
 def climb_by_transpositions(chain, n, n_iter):
-    """Greedy search by exchanges of neighbors from random starts."""
-    chain.climb_by_transpositions()
-    for _ in range(max(5, n_iter // (5 * n))):
+    """Greedy search by the best exchange of neighbors from random starts."""
+    yield from climb_by_swaps(chain, n, n_iter, reach=1)
+
+
+def climb_by_swaps(chain, n, n_iter, reach=None):
+    """Greedy search by the best exchange of any two nodes from random starts."""
+    reach = reach or n
+    # to look at an exchange is worth a step, and a climb makes about n of them
+    n_starts = max(5, n_iter // (5 * n * min(n, reach + 4)))
+    chain.climb_by_swaps(reach)
+    for _ in range(n_starts):
         yield
         chain.kick(2 * n)
-        chain.climb_by_transpositions()
+        chain.climb_by_swaps(reach)
 
 
 def tempered_mcmc(chain, n, n_iter):
-    """Order MCMC at a power of the score tuned so that about 1/n of moves change.
+    """Order MCMC at a tuned power; at the end the best order is climbed from."""
+    yield from walk_tempered(chain, n, n_iter)
+    climb_from_the_best(chain)
 
-    At the end the best order is climbed from.
+
+def simulated_annealing(chain, n, n_iter):
+    """Order MCMC at a growing power; at the end the best order is climbed from."""
+    yield from walk_annealed(chain, n, n_iter)
+    climb_from_the_best(chain)
+
+
+def climb_from_the_best(chain):
+    """Relocate nodes of the best order while that betters it."""
+    chain.set_order(chain.best_order)
+    chain.climb()
+
+
+def walk_tempered(chain, n, n_iter, power=None):
+    """Order MCMC at a power of the score: the one given, or a tuned one.
+
+    It is tuned so that about 1/n of the moves change the order.
     """
     target = 1.0 / n
     block = max(100, n_iter // 200)
     before = np.zeros(2, dtype=np.int64)
+    chain.power = power or 1.0
     for _ in range(200 if n > 1 else 0):
         chain.run(block)
         now = np.array([chain.accepted_moves.sum(), chain.proposed_moves.sum()])
         accepted, proposed = now - before
         before = now
-        chain.power *= np.exp(np.clip(accepted / proposed - target, -0.1, 0.1) * 5)
+        if power is None:
+            chain.power *= np.exp(np.clip(accepted / proposed - target, -0.1, 0.1) * 5)
         yield
-    chain.set_order(chain.best_order)
-    chain.climb()
 
 
-def simulated_annealing(chain, n, n_iter):
+def walk_annealed(chain, n, n_iter):
     """Order MCMC at a growing power of the score."""
     block = max(100, n_iter // 200)
     for power in np.geomspace(0.05, 20.0, 200):
         chain.power = power
         chain.run(block)
         yield
-    chain.set_order(chain.best_order)
-    chain.climb()
 
 
 ENGINES = {
@@ -183,5 +213,6 @@ ENGINES = {
     "greedy": climb_from_random_orders,
     "kicks": climb_and_kick,
     "mcmc": tempered_mcmc,
+    "swaps": climb_by_swaps,
     "transpositions": climb_by_transpositions,
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from skbidag._chains import auto_n_iter, bit_generator
+from skbidag._given_starts import resolve_starts
 from skbidag._parallel import run_parallel
 from skbidag._search._cover import cover_posterior, short_chain
 from skbidag._search._expansion import (
@@ -80,6 +81,17 @@ n_restarts, n_jobs, memory_limit
     thrifty : bool
         Whether it may do so only as far as tables cost little; otherwise each set may
         have `max_parents`. That is how it is where the user gives a number.
+    scheme : {"wide", "paper", "accumulated"}
+        What comes into the space: all that may help, or what the paper lets in.
+    first_space : object or None
+        By the paper's scheme, what the first space has beside `search_space`.
+    power : float or None
+        By the paper's scheme, of the scores in the engine "mcmc"; None to tune it.
+    walk : {"orders", "partitions"}
+        By the paper's scheme, what is walked over to find the probable edges.
+    start : object
+        Where the first search starts, see `resolve_starts`. :meth:`resolved` makes an
+        order of it, or None.
     """
 
     search_space: object = "pc"
@@ -99,12 +111,21 @@ n_restarts, n_jobs, memory_limit
     cover: bool = True
     hub_limit: int | None = None
     thrifty: bool = True
+    scheme: str = "wide"
+    first_space: object = None
+    power: float | None = None
+    walk: str = "orders"
+    start: object = None
 
     def resolved(self, problem):
         """The settings with numbers for what the problem decides."""
         limit = parent_limit(self.max_parents, problem)
+        starts = resolve_starts(
+            self.start, problem.n_features, problem.names, problem.constraints
+        )
         return replace(
             self,
+            start=starts[0].order if starts else None,
             max_parents=limit,
             soft_limit=min(self.soft_limit, limit),
             hub_limit=hub_limit(self.max_parents, problem),
@@ -133,6 +154,12 @@ class SearchResult:
         out; None if nobody has looked.
     tables : ScoreTables
         With sums, as far as there are any: chains need not build them anew.
+    dags : ndarray of bool, shape (n_searches, n_features, n_features), or None
+        The best DAG of each search.
+    probabilities : ndarray of shape (n_searches, n_features, n_features) or None
+        Edge probabilities on each space, if it grows by these.
+    traces : list of ndarray or None
+        Log scores along each search.
     """
 
     space: SearchSpace
@@ -142,6 +169,9 @@ class SearchResult:
     cut_short: bool = False
     outside_mass: np.ndarray | None = None
     tables: ScoreTables | tuple = field(default=(), repr=False)
+    dags: np.ndarray | None = field(default=None, repr=False)
+    probabilities: np.ndarray | None = field(default=None, repr=False)
+    traces: list | None = field(default=None, repr=False)
 
 
 class Searcher(ABC):
@@ -152,8 +182,8 @@ class Searcher(ABC):
         """How it searches, a :class:`SearchSettings`; its parameters are checked."""
 
 
-def search_structure(problem, settings, entropy, stop=None):
-    """Search for the best DAG, and for the space around it.
+def search_widely(problem, settings, entropy, stop=None):
+    """Search for the best DAG, and let all that helps into the space around it.
 
     The restarts are quick; what they found comes into one space, on which the last
     search is thorough. Then the space is widened until it holds the posterior.
@@ -163,7 +193,7 @@ def search_structure(problem, settings, entropy, stop=None):
     problem : Problem
         Score, data and constraints.
     settings : SearchSettings
-        How to search.
+        How to search, with numbers.
     entropy : tuple of int
         Seed.
     stop : Stop, default=None
@@ -174,7 +204,6 @@ def search_structure(problem, settings, entropy, stop=None):
     result : SearchResult
         The best DAG ever seen, and the space that was found for it.
     """
-    settings = settings.resolved(problem)
     permitted = first_permitted(problem, settings, entropy)
     if settings.extra_parent:
         permitted = add_selected_parents(permitted, problem, settings.soft_limit)
@@ -308,12 +337,14 @@ class SpaceSearch:
         self.before_widening = None
         self.tables = ()
         self.order = None if start is None else random_order(self.generator, start)
+        if start is None and restart == 0:
+            self.order = settings.start
         self.best, self.log_score = None, -np.inf
         self.n_stalled = 0
         # With many variables, climbs alone follow the space as long as it grows.
         self.quick = problem.outsiders is not None and settings.engine == "kicks"
         self.cut_short = False
-        self.history = []
+        self.history, self.dags = [], []
 
     def run(self):
         """Make rounds to the end.
@@ -332,6 +363,7 @@ class SpaceSearch:
             log_score=float(self.log_score),
             expansions=np.array(self.history, dtype=EXPANSION_FIELDS),
             cut_short=self.cut_short,
+            dags=np.array(self.dags),
         )
 
     def advance(self):
@@ -358,6 +390,7 @@ class SpaceSearch:
         sizes = self.permitted.sum(axis=0)
         seconds = time.perf_counter() - began
         self.history.append((log_score, found.sum(), sizes.sum(), sizes.max(), seconds))
+        self.dags.append(found)
         unchanged = np.array_equal(larger, self.permitted)
         if self.quick and not improved:
             self.quick, self.n_stalled, self.permitted = False, 0, larger

@@ -74,7 +74,8 @@ def turn_blanket(adjacency, node, problem, max_parents):
     for child in [*turned, node]:
         add_parents(trial, child, problem, max_parents)
     gain = sum(
-        value_of(problem.score, trial, child) - value_of(problem.score, adjacency, child)
+        value_of(problem.score, trial, child)
+        - value_of(problem.score, adjacency, child)
         for child in changed
     )
     return trial if gain > LEAST_GAIN else None

@@ -7,6 +7,7 @@ is drawn. matplotlib is needed only when something is drawn.
 
 from skbidag.inspection._concordance import ConcordanceDisplay
 from skbidag.inspection._edge_probability import EdgeProbabilityDisplay
+from skbidag.inspection._edge_trace import EdgeTraceDisplay
 from skbidag.inspection._expansion import ExpansionDisplay
 from skbidag.inspection._graph import GraphDisplay
 from skbidag.inspection._trace import TraceDisplay
@@ -14,6 +15,7 @@ from skbidag.inspection._trace import TraceDisplay
 __all__ = [
     "ConcordanceDisplay",
     "EdgeProbabilityDisplay",
+    "EdgeTraceDisplay",
     "ExpansionDisplay",
     "GraphDisplay",
     "TraceDisplay",

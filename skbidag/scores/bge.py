@@ -311,6 +311,9 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
             - (df + 1) / 2 * np.log1p(((X[:, -1] - location) / scale) ** 2 / df)
         )
 
+    def log_plug_in(self, X, node, parents):  # noqa: D102
+        return self.log_predictive(X, node, parents, plug_in=True)
+
     def sample_predictive(self, X, node, parents, random_state=None):
         """Draw column `node` from its predictive distribution given its parents.
 

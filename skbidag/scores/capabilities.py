@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag._data import check_continuous, columns_of, encode_column, names_of
 from skbidag._sklearn import _check_feature_names, _check_n_features
+from skbidag.graphs import check_adjacency, is_dag
 
 
 class PredictiveScore(ABC):
@@ -71,6 +72,50 @@ class PredictiveScore(ABC):
         values : ndarray of shape (n_samples,)
             One draw for each row.
         """
+
+    def log_plug_in(self, X, node, parents):
+        """Log density of a column at the parameters' posterior mean, row by row.
+
+        Parameters, and what is returned, are those of :meth:`log_predictive`, which it
+        is unless a score knows better: the predictive probability of a category is its
+        posterior mean.
+        """
+        return self.log_predictive(X, node, parents)
+
+    def dag_log_density(self, X, adjacency, *, plug_in=False):
+        """Log density of rows under one DAG.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows.
+        adjacency : array-like of shape (n_features, n_features)
+            The DAG; ``adjacency[i, j]`` is the edge i -> j.
+        plug_in : bool, default=False
+            Whether the parameters are their posterior mean, given the data of ``fit``,
+            or are integrated out.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Log density, or log probability of discrete rows.
+
+        Notes
+        -----
+        BiDAG name: ``scoreagainstDAG``.
+        """
+        check_is_fitted(self)
+        n = self.n_features_in_
+        dag = check_adjacency(adjacency, "adjacency", names=names_of(self))
+        if dag.shape != (n, n):
+            raise ValueError(f"adjacency must have shape ({n}, {n}), got {dag.shape}.")
+        if not is_dag(dag):
+            raise ValueError("adjacency must be a DAG, but it has a cycle.")
+        X = self.check_rows(X)
+        log_local = self.log_plug_in if plug_in else self.log_predictive
+        return sum(
+            log_local(X, node, np.flatnonzero(dag[:, node])) for node in range(n)
+        )
 
     def check_rows(self, X):
         """Validate new rows.
