@@ -95,7 +95,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             To look at, or to be given to another estimator as `search_space`.
         """
         check_is_fitted(self)
-        space, names, asked = self._searched
+        space, (names, asked) = self._space, self._posed
         tables = build_tables(
             self.score_,
             space,
@@ -182,7 +182,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             progress = Progress(found, entropy, asked)
         else:
             refuse_another(progress.asked, asked)
-        self._searched = progress.found.space, problem.names, asked
+        self._posed = problem.names, asked
         self._sample(problem, progress, context, stop)
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
