@@ -33,6 +33,11 @@ from skbidag._data import (
 )
 from skbidag._fingerprint import fingerprint, refuse_another
 from skbidag._fitted import EdgesMixin, RowsMixin
+from skbidag._interventions import (
+    check_left_alone,
+    resolve_interventions,
+    targets_of,
+)
 from skbidag._observer import ChainObserver
 from skbidag._posterior import split_rhat_of_counts
 from skbidag._problem import Problem
@@ -51,10 +56,12 @@ from skbidag._sklearn import (
     StrOptions,
     _check_feature_names,
     _fit_context,
+    _num_features,
     _num_samples,
     with_callbacks,
 )
 from skbidag.scores import BaseScore
+from skbidag.scores._interventional import with_interventions
 from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
 
 # More parents than this from outside the space, per DAG, and a node's are not known.
@@ -126,7 +133,11 @@ class BaseStructure(
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: Rows, y: None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Rows,
+        y: None = None,
+        sample_weight: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
     ) -> Self:
         """Learn the structure from data.
 
@@ -140,6 +151,11 @@ class BaseStructure(
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts. A weight of 2 is the row given twice.
+        interventions : array-like, default=None
+            Which variables were set in each row, by a perfect intervention: a boolean
+            array or frame with the shape of `X`; or for each row a name or an index,
+            several names with ";" between them, a collection of these, or None. The
+            row then takes no part in the local score of what was set.
 
         Returns
         -------
@@ -148,6 +164,11 @@ class BaseStructure(
 
         Notes
         -----
+        With interventions, equivalence classes (``cpdag_``, edges of the kind
+        "cpdag") are the interventional ones, see :func:`skbidag.graphs.to_cpdag`. The
+        first search space is found by tests on the rows without interventions, if
+        these are five to each variable, and on all rows otherwise.
+
         With ``warm_start=True`` an interrupt (Ctrl-C) leaves the estimator fitted
         with the draws that are made, and the next ``fit`` goes on from there. Without,
         it is not fitted afterwards.
@@ -162,21 +183,21 @@ class BaseStructure(
         for name in ("adjacency_", "_progress"):
             vars(self).pop(name, None)  # not fitted until all is done
         try:
-            return self._fit(X, sample_weight, progress, stop)
+            return self._fit(X, sample_weight, interventions, progress, stop)
         except BaseException:
             if progress is not None and not hasattr(self, "adjacency_"):
                 vars(self).clear()  # nothing new: as it was before
                 vars(self).update(before)
             raise
 
-    def _fit(self, X, sample_weight, progress, stop):
+    def _fit(self, X, sample_weight, interventions, progress, stop):
         # chains of no given length run in rounds, of which nobody knows how many
         context = self._init_callback_context(
             max_subtasks=None if self.n_iter == "auto" else self.n_chains,
             sequential_subtasks=False,
         )
         context.call_on_fit_task_begin(estimator=self, X=X)
-        problem = self._pose(X, sample_weight)
+        problem = self._pose(X, sample_weight, interventions)
         asked = fingerprint(problem, self.get_params(deep=False))
         if progress is None:
             entropy = entropy_of(check_random_state(self.random_state))
@@ -196,13 +217,20 @@ class BaseStructure(
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
 
-    def _pose(self, X, sample_weight):
+    def _pose(self, X, sample_weight, interventions):
         """Fit the score and resolve the constraints; all input errors arise here."""
         self._refuse_other_problems()
         _check_feature_names(self, X, reset=True)
         self._template = empty_like(X)
-        X, sample_weight = self._complete_rows(X, sample_weight)
         names, categorical = names_of(self), self.categorical_features
+        cells = None
+        if interventions is not None:
+            shape = _num_samples(X), _num_features(X)
+            cells = resolve_interventions(interventions, *shape, names)
+        X, sample_weight, cells = self._complete_rows(X, sample_weight, cells)
+        if cells is not None:
+            weights = check_weights(sample_weight, len(cells))
+            check_left_alone(cells, weights, names)
         score = resolve_score(
             vars(self)["score"],
             X,
@@ -210,10 +238,12 @@ class BaseStructure(
             sample_weight=sample_weight,
             names=names,
         )
+        score = with_interventions(score, cells)
         score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
         self.n_features_in_ = score.n_features_in_
         self.posterior_ = self._posterior
-        self.feature_kinds_ = kinds_seen(score, X, categorical, sample_weight)
+        of_all_rows = score.of_all_rows
+        self.feature_kinds_ = kinds_seen(of_all_rows, X, categorical, sample_weight)
         most_parents = MOST_PARENTS if self.max_parents == "auto" else self.max_parents
         constraints = resolve_constraints(
             self.n_features_in_,
@@ -223,9 +253,12 @@ class BaseStructure(
             tiers=self.tiers,
             max_parents=most_parents,
         )
+        constraints = without_constants(
+            constraints, *of_all_rows.test_data(X, sample_weight)
+        )
         data, weights = score.test_data(X, sample_weight)
-        constraints = without_constants(constraints, data, weights)
-        return Problem(score, data, weights, names, constraints)
+        targets = targets_of(cells)
+        return Problem(score, data, weights, names, constraints, targets)
 
     def _refuse_other_problems(self):
         """Estimators inside `search_space` must not have constraints of their own.
@@ -251,13 +284,13 @@ class BaseStructure(
                         "DAG; here it would for the search space alone."
                     )
 
-    def _complete_rows(self, X, sample_weight):
+    def _complete_rows(self, X, sample_weight, cells):
         """Leave out rows with missing cells, with a warning."""
         if _num_samples(X) == 0:
-            return X, sample_weight  # the score's complaint
+            return X, sample_weight, cells  # the score's complaint
         complete, column = complete_rows(X)
         if complete.all():
-            return X, sample_weight
+            return X, sample_weight, cells
         if not complete.any():
             raise ValueError(
                 "Input X contains NaN or missing cells in every row, first in column "
@@ -271,7 +304,8 @@ class BaseStructure(
         )
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, len(complete))[complete]
-        return _safe_indexing(X, np.flatnonzero(complete)), sample_weight
+        cells = None if cells is None else cells[complete]
+        return _safe_indexing(X, np.flatnonzero(complete)), sample_weight, cells
 
     def _column_name(self, column):
         return display_name(names_of(self), column)
@@ -348,7 +382,7 @@ class BaseStructure(
             n_iter_=sampled.n_steps,
             adjacency_=sampled.adjacency,
             log_score_=sampled.log_score,
-            cpdag_=graphs.to_cpdag(sampled.adjacency),
+            cpdag_=graphs.to_cpdag(sampled.adjacency, sampled.samples.targets),
             _progress=sampled.progress,
         )
 

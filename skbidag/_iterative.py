@@ -327,14 +327,14 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     def _keep_best_alone(self, problem, found):
         """Learned attributes where nothing is sampled."""
         self.adjacency_ = found.adjacency
-        self.cpdag_ = to_cpdag(found.adjacency)
+        self.cpdag_ = to_cpdag(found.adjacency, problem.targets)
         self.log_score_ = problem.score.dag_score(found.adjacency)
         self.search_space_ = found.space.permitted.copy()
         self.outside_mass_ = np.full(len(found.adjacency), np.nan)
         self.adjacency_probabilities_ = self.cpdag_.astype(float)
         self.posterior_ = "best DAG alone"
         self.dag_samples_ = DAGSamples(
-            np.packbits(found.adjacency[None, None], axis=-1)
+            np.packbits(found.adjacency[None, None], axis=-1), problem.targets
         )
         self.log_score_trace_ = np.array([[self.log_score_]])
         self.rhat_ = np.full(found.adjacency.shape, np.nan)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skbidag._core._graphs import cpdags
 from skbidag._data import unique_rows
+from skbidag._equivalence import to_cpdags
 
 # DAGs unpacked at a time, in bytes
 SLICE_BYTES = 1 << 25
@@ -32,11 +32,16 @@ class DAGSamples:
     packed : ndarray of uint8, shape (n_chains, n_draws, n_features, \
             ceil(n_features / 8))
         Adjacency matrices with rows packed as by :func:`numpy.packbits`.
+    targets : tuple of tuples of int, default=()
+        The variables that were set in each experiment: CPDAGs of the DAGs are those
+        of interventional equivalence classes, see :func:`skbidag.graphs.to_cpdag`.
 
     Attributes
     ----------
     packed : ndarray of uint8
         The packed adjacency matrices.
+    targets : tuple of tuples of int
+        The variables that were set in each experiment.
     n_chains : int
         Number of chains.
     n_draws : int
@@ -72,14 +77,16 @@ class DAGSamples:
     DAGSamples(n_chains=1, n_draws=2, n_features=3)
     """
 
-    def __init__(self, packed: NDArray[np.uint8]):
+    def __init__(
+        self, packed: NDArray[np.uint8], targets: tuple[tuple[int, ...], ...] = ()
+    ):
         shape = packed.shape
         if packed.dtype != np.uint8 or len(shape) != 4 or shape[3] != -(-shape[2] // 8):
             raise ValueError(
                 "packed must hold uint8 in the shape (n_chains, n_draws, n_features, "
                 f"ceil(n_features / 8)), got {packed.dtype} in the shape {shape}."
             )
-        self.packed = packed
+        self.packed, self.targets = packed, targets
         self.n_chains, self.n_draws, self.n_features = shape[:3]
 
     def __len__(self) -> int:
@@ -117,7 +124,7 @@ class DAGSamples:
         samples : DAGSamples
             Its DAGs, in the order in which they were drawn. The memory is shared.
         """
-        return DAGSamples(self.packed[number][None])
+        return DAGSamples(self.packed[number][None], self.targets)
 
     def slices(self, chain: int) -> Iterator[NDArray[np.bool_]]:
         """Go through the DAGs of one chain, little memory at a time.
@@ -188,7 +195,7 @@ def graph_counts(samples, kind="dag"):
     for chain in range(samples.n_chains):
         done = 0
         for dags in samples.slices(chain):
-            graphs = as_kind(dags, kind)
+            graphs = as_kind(dags, kind, samples.targets)
             first = min(max(half - done, 0), len(graphs))
             counts[chain, 0] += graphs[:first].sum(axis=0)
             counts[chain, 1] += graphs[first:].sum(axis=0)
@@ -218,20 +225,19 @@ def edge_draws(samples, chosen, kind="dag"):
     for chain in range(samples.n_chains):
         done = 0
         for dags in samples.slices(chain):
-            draws[chain, done : done + len(dags)] = as_kind(dags, kind)[:, chosen]
+            graphs = as_kind(dags, kind, samples.targets)
+            draws[chain, done : done + len(dags)] = graphs[:, chosen]
             done += len(dags)
     return draws
 
 
-def as_kind(dags, kind):
-    """DAGs, shape (m, n, n), their CPDAGs or their skeletons."""
+def as_kind(dags, kind, targets=()):
+    """DAGs, shape (m, n, n), their CPDAGs given experiments, or their skeletons."""
     if kind == "dag":
         return dags
     if kind == "skeleton":
         return dags | dags.transpose(0, 2, 1)
-    graphs = np.empty(dags.shape, dtype=np.uint8)
-    cpdags(np.ascontiguousarray(dags).view(np.uint8), graphs)
-    return graphs.view(bool)
+    return to_cpdags(dags, targets)[0]
 
 
 def split_rhat_of_counts(counts, sizes):

@@ -29,6 +29,8 @@ class Problem:
         Names of the variables.
     constraints : Constraints
         Forbidden and required edges.
+    targets : tuple of tuples of int
+        The variables that were set in each experiment.
     workspace : Workspace
         Memory of tables.
     """
@@ -38,6 +40,7 @@ class Problem:
     weights: np.ndarray | None
     names: np.ndarray | None
     constraints: Constraints
+    targets: tuple = ()
     workspace: Workspace = field(default_factory=Workspace, repr=False)
 
     @property

@@ -272,6 +272,7 @@ class Sampling:
         self, problem, progress, walk, settings, stop, samples=None, log_scores=None
     ):
         self.walk, self.settings, self.stop = walk, settings, stop
+        self.targets = problem.targets
         self.most_steps = settings.most_steps(problem.n_features)
         self.tables = build_tables(
             problem.score,
@@ -397,7 +398,8 @@ class Sampling:
                 draw_once(self.make_chain, self.tables, k, run)
                 for k, run in enumerate(runs)
             ]
-        samples = DAGSamples(np.stack([run.packed for run in kept]))
+        packed = np.stack([run.packed for run in kept])
+        samples = DAGSamples(packed, self.targets)
         log_scores = np.stack([run.log_scores for run in kept])
         best = samples[int(log_scores.argmax())]
         adjacency, log_score = self._best_dag([run.state for run in runs], best)
