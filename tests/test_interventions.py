@@ -395,7 +395,7 @@ def test_predictions_of_one_dag(hole):
 @pytest.mark.parametrize("name", ["bge", "bde"])
 def test_set_cells_tell_nothing_about_their_causes(name):
     """Of one DAG, predictions of rows are those of the DAG without some edges."""
-    X, cells = experiment(8, 300, 4, kind_of(name))
+    X, _ = experiment(8, 300, 4, kind_of(name))
     chain = [[0, 1], [1, 2], [2, 3]]
     model = IterativeSearchStructure(
         score=name,

@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from skbidag._data import unique_rows
-from skbidag._sklearn import _num_samples
 from skbidag.scores.base import BaseScore
 from skbidag.scores.capabilities import (
     CategoricalParameterScore,
@@ -135,36 +134,36 @@ class InterventionalScore(BaseScore):
 
     # What is asked of a node goes to the score of its rows.
 
-    def log_marginal_likelihood(self, node, parents):  # noqa: D102
+    def log_marginal_likelihood(self, node, parents):
         return self.scores_[node].log_marginal_likelihood(node, parents)
 
-    def fill_table(self, node, *args, **kwargs):  # noqa: D102
+    def fill_table(self, node, *args, **kwargs):
         self.scores_[node].fill_table(node, *args, **kwargs)
 
-    def fill_table_for_maxima(self, node, *args, **kwargs):  # noqa: D102
+    def fill_table_for_maxima(self, node, *args, **kwargs):
         self.scores_[node].fill_table_for_maxima(node, *args, **kwargs)
 
-    def addition_scores(self, node, parents):  # noqa: D102
+    def addition_scores(self, node, parents):
         return self.scores_[node].addition_scores(node, parents)
 
-    def select_parents(self, node, *args, **kwargs):  # noqa: D102
+    def select_parents(self, node, *args, **kwargs):
         return self.scores_[node].select_parents(node, *args, **kwargs)
 
-    def pair_scores(self, node, *args, **kwargs):  # noqa: D102
+    def pair_scores(self, node, *args, **kwargs):
         return self.scores_[node].pair_scores(node, *args, **kwargs)
 
 
 class InterventionalPredictiveScore(InterventionalScore, PredictiveScore):
     """The same of a score that predicts."""
 
-    def log_predictive(self, X, node, parents):  # noqa: D102
+    def log_predictive(self, X, node, parents):
         return self.scores_[node].log_predictive(X, node, parents)
 
-    def sample_predictive(self, X, node, parents, random_state=None):  # noqa: D102
+    def sample_predictive(self, X, node, parents, random_state=None):
         score = self.scores_[node]
         return score.sample_predictive(X, node, parents, random_state)
 
-    def check_rows(self, X):  # noqa: D102
+    def check_rows(self, X):
         return self._whole.check_rows(X)
 
 
@@ -181,7 +180,7 @@ class InterventionalLinearScore(InterventionalPredictiveScore, LinearPredictiveS
         nodes = range(self.n_features_in_)
         return np.array([self.scores_[i].posterior_mean_[i] for i in nodes])
 
-    def regression(self, node, parents):  # noqa: D102
+    def regression(self, node, parents):
         return self.scores_[node].regression(node, parents)
 
     def constant(self, node, parents):
@@ -197,7 +196,7 @@ class InterventionalLinearParameterScore(
 ):
     """The same of a score that also knows how certain regressions are."""
 
-    def coefficient_posterior(self, nodes, parents):  # noqa: D102
+    def coefficient_posterior(self, nodes, parents):
         nodes, parents = np.asarray(nodes), np.asarray(parents, dtype=np.intp)
         size = parents.shape[1]
         location = np.empty((len(nodes), size))
@@ -226,10 +225,10 @@ class InterventionalCategoricalScore(
         """How many there are."""
         return self._whole.n_levels_
 
-    def log_predictive_codes(self, codes, node, parents):  # noqa: D102
+    def log_predictive_codes(self, codes, node, parents):
         return self.scores_[node].log_predictive_codes(codes, node, parents)
 
-    def check_rows(self, X):  # noqa: D102
+    def check_rows(self, X):
         return CategoricalPredictiveScore.check_rows(self, X)
 
 
@@ -238,7 +237,7 @@ class InterventionalCategoricalParameterScore(
 ):
     """The same of a score that also knows how certain probabilities are."""
 
-    def posterior_counts(self, node, parents):  # noqa: D102
+    def posterior_counts(self, node, parents):
         return self.scores_[node].posterior_counts(node, parents)
 
 

@@ -142,7 +142,7 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
         self._finish(scatter, units)
 
     @classmethod
-    def with_one_prior(cls, scores, of_column):
+    def with_one_prior(cls, scores, of_column):  # noqa: D102
         if scores[0].prior == "paper":
             return scores  # nothing comes from the data
         columns = range(len(of_column))
