@@ -353,8 +353,8 @@ def to_cpdag(A: ArrayLike, targets: Sequence[Sequence[int]] = ()) -> NDArray[np.
     -----
     The edges are labelled in the order of [1]_, in time proportional to their number
     once the matrix is read. Interventional classes are Markov equivalence classes of
-    larger DAGs [3]_, in which each experiment has a node that points at its targets. Two
-    such nodes, not joined, make that edge keep its direction in the whole class.
+    larger DAGs [3]_, in which each experiment has a node that points at its targets:
+    here two, not joined, so that these edges keep their direction in the whole class.
 
     References
     ----------
