@@ -61,7 +61,12 @@ from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
 LARGEST_OUTSIDE_MASS = 0.25
 
 # What says which DAGs there are, and what else makes a problem, with their defaults
-CONSTRAINTS = {"forbidden_edges": None, "required_edges": None, "tiers": None}
+CONSTRAINTS = {
+    "forbidden_edges": None,
+    "required_edges": None,
+    "tiers": None,
+    "background": None,
+}
 PROBLEM = {
     **CONSTRAINTS,
     "score": "auto",
@@ -94,6 +99,7 @@ class BaseStructure(
         "forbidden_edges": [None, "array-like", list, tuple],
         "required_edges": [None, "array-like", list, tuple],
         "tiers": [None, list, tuple],
+        "background": [None, "array-like"],
         "edge_prior": [None, "array-like"],
         "n_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
@@ -221,6 +227,7 @@ class BaseStructure(
             forbidden_edges=self.forbidden_edges,
             required_edges=self.required_edges,
             tiers=self.tiers,
+            background=self.background,
             max_parents=most_parents,
         )
         data, weights = score.test_data(X, sample_weight)
@@ -309,7 +316,7 @@ class BaseStructure(
         sampling = Sampling(
             problem,
             progress,
-            self._walk(problem.n_features),
+            self._walk(problem.n_main),
             settings,
             stop,
             getattr(self, "dag_samples_", None),
@@ -348,7 +355,7 @@ class BaseStructure(
             n_iter_=sampled.n_steps,
             adjacency_=sampled.adjacency,
             log_score_=sampled.log_score,
-            cpdag_=graphs.to_cpdag(sampled.adjacency),
+            cpdag_=graphs.to_cpdag(sampled.adjacency, sampled.samples.background),
             _progress=sampled.progress,
         )
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from skbidag._core._graphs import cpdags
 from skbidag._data import unique_rows
+from skbidag.graphs import with_two_parents
 
 # DAGs unpacked at a time, in bytes
 SLICE_BYTES = 1 << 25
@@ -32,11 +33,15 @@ class DAGSamples:
     packed : ndarray of uint8, shape (n_chains, n_draws, n_features, \
             ceil(n_features / 8))
         Adjacency matrices with rows packed as by :func:`numpy.packbits`.
+    background : ndarray of bool, shape (n_features,), default=None
+        Which variables are in the background: given, not modeled. None is none.
 
     Attributes
     ----------
     packed : ndarray of uint8
         The packed adjacency matrices.
+    background : ndarray of bool, shape (n_features,)
+        Which variables are in the background.
     n_chains : int
         Number of chains.
     n_draws : int
@@ -72,7 +77,9 @@ class DAGSamples:
     DAGSamples(n_chains=1, n_draws=2, n_features=3)
     """
 
-    def __init__(self, packed: NDArray[np.uint8]):
+    def __init__(
+        self, packed: NDArray[np.uint8], background: NDArray[np.bool_] | None = None
+    ):
         shape = packed.shape
         if packed.dtype != np.uint8 or len(shape) != 4 or shape[3] != -(-shape[2] // 8):
             raise ValueError(
@@ -81,6 +88,9 @@ class DAGSamples:
             )
         self.packed = packed
         self.n_chains, self.n_draws, self.n_features = shape[:3]
+        self.background = np.zeros(self.n_features, dtype=bool)
+        if background is not None:
+            self.background |= background
 
     def __len__(self) -> int:
         return self.n_chains * self.n_draws
@@ -117,7 +127,7 @@ class DAGSamples:
         samples : DAGSamples
             Its DAGs, in the order in which they were drawn. The memory is shared.
         """
-        return DAGSamples(self.packed[number][None])
+        return DAGSamples(self.packed[number][None], self.background)
 
     def slices(self, chain: int) -> Iterator[NDArray[np.bool_]]:
         """Go through the DAGs of one chain, little memory at a time.
@@ -188,7 +198,7 @@ def graph_counts(samples, kind="dag"):
     for chain in range(samples.n_chains):
         done = 0
         for dags in samples.slices(chain):
-            graphs = as_kind(dags, kind)
+            graphs = as_kind(dags, kind, samples.background)
             first = min(max(half - done, 0), len(graphs))
             counts[chain, 0] += graphs[:first].sum(axis=0)
             counts[chain, 1] += graphs[first:].sum(axis=0)
@@ -218,20 +228,27 @@ def edge_draws(samples, chosen, kind="dag"):
     for chain in range(samples.n_chains):
         done = 0
         for dags in samples.slices(chain):
-            draws[chain, done : done + len(dags)] = as_kind(dags, kind)[:, chosen]
+            graphs = as_kind(dags, kind, samples.background)
+            draws[chain, done : done + len(dags)] = graphs[:, chosen]
             done += len(dags)
     return draws
 
 
-def as_kind(dags, kind):
-    """DAGs, shape (m, n, n), their CPDAGs or their skeletons."""
+def as_kind(dags, kind, background=None):
+    """DAGs, shape (m, n, n), their CPDAGs or their skeletons.
+
+    A CPDAG is of the DAGs in which those in the background, a mask, have no parents.
+    """
     if kind == "dag":
         return dags
     if kind == "skeleton":
         return dags | dags.transpose(0, 2, 1)
+    n = dags.shape[-1]
+    if background is not None and background.any():
+        dags = with_two_parents(dags, background)
     graphs = np.empty(dags.shape, dtype=np.uint8)
     cpdags(np.ascontiguousarray(dags).view(np.uint8), graphs)
-    return graphs.view(bool)
+    return graphs[:, :n, :n].view(bool)
 
 
 def split_rhat_of_counts(counts, sizes):

@@ -594,7 +594,7 @@ def top_cpdags(estimator: Any, k: int = 5) -> Bunch:
     samples = estimator.dag_samples_
     packed = np.concatenate(
         [
-            np.packbits(as_kind(dags, "cpdag"), axis=-1)
+            np.packbits(as_kind(dags, "cpdag", samples.background), axis=-1)
             for chain in range(samples.n_chains)
             for dags in samples.slices(chain)
         ]

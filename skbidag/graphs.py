@@ -318,7 +318,7 @@ def topological_order(A: ArrayLike) -> NDArray[np.intp]:
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def to_cpdag(A: ArrayLike) -> NDArray[np.bool_]:
+def to_cpdag(A: ArrayLike, background: ArrayLike | None = None) -> NDArray[np.bool_]:
     """Turn a DAG into the CPDAG of its Markov equivalence class.
 
     DAGs with the same skeleton and v-structures imply the same conditional
@@ -329,6 +329,8 @@ def to_cpdag(A: ArrayLike) -> NDArray[np.bool_]:
     ----------
     A : array-like of shape (n_nodes, n_nodes)
         A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+    background : array-like of bool, shape (n_nodes,), default=None
+        Nodes that have no parents in any DAG that counts as equivalent.
 
     Returns
     -------
@@ -366,10 +368,29 @@ def to_cpdag(A: ArrayLike) -> NDArray[np.bool_]:
            [0, 1, 0]])
     """
     dag = check_adjacency(A)
+    n = len(dag)
+    if background is not None and np.any(background):
+        background = np.asarray(background, dtype=bool)
+        if dag[:, background].any():
+            raise ValueError("A has edges to nodes that are in the background.")
+        dag = with_two_parents(dag[None], background)[0]
     cpdag = np.empty(dag.shape, dtype=bool)
     if _graphs.cpdags(dag.view(np.uint8)[None], cpdag.view(np.uint8)[None]) >= 0:
         raise ValueError("A must be a DAG to have a CPDAG, but it has a cycle.")
-    return cpdag
+    return np.ascontiguousarray(cpdag[:n, :n])
+
+
+def with_two_parents(dags, nodes):
+    """DAGs with two more nodes, which are parents of some: a v-structure at each.
+
+    So no equivalent DAG reverses an edge that leaves one of these nodes, and otherwise
+    the DAGs that are equivalent stay the same.
+    """
+    n = dags.shape[-1]
+    larger = np.zeros((len(dags), n + 2, n + 2), dtype=bool)
+    larger[:, :n, :n] = dags
+    larger[:, n:, :n] = nodes
+    return larger
 
 
 def _consistent_extension(G):

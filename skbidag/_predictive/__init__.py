@@ -6,6 +6,12 @@ that are given. DAGs that occur more than once are merged, and a family (a node 
 parents) is worked out once however many DAGs share it: a log density of a DAG is a sum
 over its families (``_families.py``).
 
+Variables in the background are given: a density is that of the others given them. They
+are roots of every DAG, so where they are observed they have no part in what DAGs count.
+Where one is not, or is to be predicted or drawn, it is taken as what it is in these
+DAGs: independent of the others in the background, with the score's distribution of a
+variable without parents.
+
 How that is done depends on the score's type, which is asked here and nowhere else:
 ``_gaussian.py`` has linear Gaussian networks, ``_categorical.py`` categorical data, and
 ``_predictor.py`` what holds for any :class:`~skbidag.scores.PredictiveScore`.
@@ -53,7 +59,8 @@ def log_density(score, samples, X):
     Returns
     -------
     log_density : ndarray of shape (n_samples,)
-        Log of the mean over DAGs of the row's predictive density.
+        Log of the mean over DAGs of the row's predictive density, given what is in the
+        background.
 
     Examples
     --------
