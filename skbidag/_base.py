@@ -20,7 +20,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
 from skbidag._constraints import resolve_constraints, without_constants
 from skbidag._data import (
@@ -68,7 +67,12 @@ from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
 LARGEST_OUTSIDE_MASS = 0.25
 
 # What says which DAGs there are, and what else makes a problem, with their defaults
-CONSTRAINTS = {"forbidden_edges": None, "required_edges": None, "tiers": None}
+CONSTRAINTS = {
+    "forbidden_edges": None,
+    "required_edges": None,
+    "tiers": None,
+    "background": None,
+}
 PROBLEM = {
     **CONSTRAINTS,
     "score": "auto",
@@ -101,6 +105,7 @@ class BaseStructure(
         "forbidden_edges": [None, "array-like", list, tuple],
         "required_edges": [None, "array-like", list, tuple],
         "tiers": [None, list, tuple],
+        "background": [None, "array-like"],
         "edge_prior": [None, "array-like"],
         "n_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
@@ -228,9 +233,6 @@ class BaseStructure(
             shape = _num_samples(X), _num_features(X)
             cells = resolve_interventions(interventions, *shape, names)
         X, sample_weight, cells = self._complete_rows(X, sample_weight, cells)
-        if cells is not None:
-            weights = check_weights(sample_weight, len(cells))
-            check_left_alone(cells, weights, names)
         score = resolve_score(
             vars(self)["score"],
             X,
@@ -251,8 +253,12 @@ class BaseStructure(
             forbidden_edges=self.forbidden_edges,
             required_edges=self.required_edges,
             tiers=self.tiers,
+            background=self.background,
             max_parents=most_parents,
         )
+        if cells is not None:
+            weights = check_weights(sample_weight, len(cells))
+            check_left_alone(cells, weights, constraints.background, names)
         constraints = without_constants(
             constraints, *of_all_rows.test_data(X, sample_weight)
         )
@@ -343,7 +349,7 @@ class BaseStructure(
         sampling = Sampling(
             problem,
             progress,
-            self._walk(problem.n_features),
+            self._walk(problem.n_main),
             settings,
             stop,
             getattr(self, "dag_samples_", None),
@@ -382,7 +388,7 @@ class BaseStructure(
             n_iter_=sampled.n_steps,
             adjacency_=sampled.adjacency,
             log_score_=sampled.log_score,
-            cpdag_=graphs.to_cpdag(sampled.adjacency, sampled.samples.targets),
+            cpdag_=sampled.samples.as_kind(sampled.adjacency[None], "cpdag")[0],
             _progress=sampled.progress,
         )
 

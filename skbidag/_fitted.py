@@ -117,7 +117,8 @@ class RowsMixin:
     ) -> NDArray[np.float64]:
         """Log posterior predictive density of each row.
 
-        Averaged over the sampled DAGs, with the parameters integrated out.
+        Averaged over the sampled DAGs, with the parameters integrated out. Variables in
+        the background are given: it is the density of the others given these.
 
         Parameters
         ----------
@@ -161,7 +162,9 @@ class RowsMixin:
 
         In the distribution that :meth:`score_samples` is the density of, so that DAGs
         count by what they say of these cells. A NaN stands for an unobserved cell,
-        which is predicted like the others but not conditioned on.
+        which is predicted like the others but not conditioned on. What is in the
+        `background` and not observed, or to be predicted, is taken as independent of
+        the rest of the background.
 
         Parameters
         ----------
@@ -224,6 +227,8 @@ class RowsMixin:
 
     def sample(self, n_samples: int = 1, random_state: Seed = None) -> Any:
         """Draw new rows from the posterior predictive distribution.
+
+        Variables in the `background` are drawn as well, independent of each other.
 
         Parameters
         ----------

@@ -118,13 +118,12 @@ def targets_of(cells):
     return tuple(tuple(np.flatnonzero(row).tolist()) for row in distinct if row.any())
 
 
-def check_left_alone(cells, weights, names):
+def check_left_alone(cells, weights, background, names):
     """Refuse a variable that was set in every row: nothing is known of its causes."""
-    counted = cells if weights is None else cells[weights > 0]
-    always = counted.all(axis=0)
+    always = cells[weights > 0].all(axis=0) & ~background
     if always.any():
         column = display_name(names, int(np.argmax(always)))
         raise ValueError(
             f"interventions: column {column} was set in every row, so that nothing can "
-            "be learned of its causes."
+            "be learned of its causes. Put it into the background."
         )

@@ -28,17 +28,15 @@ class PartitionChainMaker(ChainMaker):
     def __call__(self, views, index):
         """Chain number `index` on the tables of `views`."""
         # one that goes on from elsewhere may start anywhere
-        start = self.starts and self.starts[index].dag
-        return PartitionChain(
-            views,
-            bit_generator(self.entropy, 0, index),
-            np.arange(len(self.modes[0])) if start is None else partition_of_dag(start),
-            self.probabilities,
-        )
+        partition = np.zeros(len(self.modes[0]))
+        if self.starts:
+            partition = partition_of_dag(self.starts[index].dag, views.background)
+        stream = bit_generator(self.entropy, 0, index)
+        return PartitionChain(views, stream, partition, self.probabilities)
 
     def go_on_from(self, chain, dag, mode, generator):
         """Move to the partition of the mode: each DAG has one."""
-        chain.set_partition(partition_of_dag(mode))
+        chain.set_partition(partition_of_dag(mode, chain.background))
 
 
 def partition_moves(n):
@@ -50,19 +48,22 @@ def partition_moves(n):
     return (n, 4 * n, n, 16, 4)
 
 
-def partition_of_dag(adjacency):
+def partition_of_dag(adjacency, background=None):
     """The ordered partition that a DAG belongs to.
 
     Parameters
     ----------
     adjacency : ndarray of bool, shape (n, n)
         A DAG; ``adjacency[i, j]`` is the edge i -> j.
+    background : ndarray of bool, shape (n,), default=None
+        Nodes that are in no block, and do not count as parents.
 
     Returns
     -------
     partition : ndarray of int, shape (n,)
         Number of each node's block, from the left. The roots are in the last block,
-        the nodes all of whose parents are roots in the one before, and so on.
+        the nodes all of whose parents are roots in the one before, and so on. Nodes in
+        the background are told as roots.
 
     Examples
     --------
@@ -71,6 +72,8 @@ def partition_of_dag(adjacency):
     >>> partition_of_dag(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool))
     array([2, 1, 0])
     """
+    if background is not None:
+        adjacency = adjacency & ~background[:, None]
     depth = np.full(len(adjacency), -1)
     left = np.ones(len(adjacency), dtype=bool)
     layer = 0
@@ -154,6 +157,12 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     tiers : list of list, default=None
         Groups of variables, by name or index; no edge leads from a later group to
         an earlier one.
+    background : array-like, default=None
+        Variables that are given, not explained, such as age, batch or treatment: names,
+        indices or a boolean mask. They have no parents, and no edges among each other,
+        but may be parents of all others. Orders and partitions are of the others, and
+        the score of a DAG is the sum over these. To forbid the edges to such variables
+        instead is another prior: where they stand in an order would count.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
     n_iter : int or "auto", default="auto"
@@ -296,6 +305,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         forbidden_edges: Edges = None,
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
+        background: ArrayLike | None = None,
         edge_prior: ArrayLike | None = None,
         n_iter: int | Literal["auto"] = "auto",
         n_draws: int = 500,
@@ -320,6 +330,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.forbidden_edges = forbidden_edges
         self.required_edges = required_edges
         self.tiers = tiers
+        self.background = background
         self.edge_prior = edge_prior
         self.n_iter = n_iter
         self.n_draws = n_draws

@@ -273,7 +273,7 @@ class Sampling:
     ):
         self.walk, self.settings, self.stop = walk, settings, stop
         self.targets = problem.targets
-        self.most_steps = settings.most_steps(problem.n_features)
+        self.most_steps = settings.most_steps(problem.n_main)
         self.tables = build_tables(
             problem.score,
             progress.found.space,
@@ -300,7 +300,7 @@ class Sampling:
         if starts is not None:
             found = self._examined(problem, found, starts[0].order, progress.entropy)
         self.progress = replace(progress, found=found, modes=modes)
-        schedule = progress.schedule or settings.schedule(problem.n_features)
+        schedule = progress.schedule or settings.schedule(problem.n_main)
         schedule = replace(schedule, n_draws=settings.n_draws)
         if progress.runs is None:
             nothing = [None] * settings.n_chains
@@ -399,7 +399,8 @@ class Sampling:
                 for k, run in enumerate(runs)
             ]
         packed = np.stack([run.packed for run in kept])
-        samples = DAGSamples(packed, self.targets)
+        background = self.progress.found.space.background
+        samples = DAGSamples(packed, background, self.targets)
         log_scores = np.stack([run.log_scores for run in kept])
         best = samples[int(log_scores.argmax())]
         adjacency, log_score = self._best_dag([run.state for run in runs], best)

@@ -319,7 +319,11 @@ def topological_order(A: ArrayLike) -> NDArray[np.intp]:
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def to_cpdag(A: ArrayLike, targets: Sequence[Sequence[int]] = ()) -> NDArray[np.bool_]:
+def to_cpdag(
+    A: ArrayLike,
+    background: ArrayLike | None = None,
+    targets: Sequence[Sequence[int]] = (),
+) -> NDArray[np.bool_]:
     """Turn a DAG into the CPDAG of its Markov equivalence class.
 
     DAGs with the same skeleton and v-structures imply the same conditional
@@ -334,6 +338,8 @@ def to_cpdag(A: ArrayLike, targets: Sequence[Sequence[int]] = ()) -> NDArray[np.
     ----------
     A : array-like of shape (n_nodes, n_nodes)
         A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+    background : array-like of bool, shape (n_nodes,), default=None
+        Nodes that have no parents in any DAG that counts as equivalent.
     targets : sequence of sequences of int, default=()
         The nodes that are set in each experiment. Every node must be left alone in
         some rows of the data, which need not be without any intervention.
@@ -387,10 +393,14 @@ def to_cpdag(A: ArrayLike, targets: Sequence[Sequence[int]] = ()) -> NDArray[np.
            [0, 0, 0]])
     """
     dag = check_adjacency(A)
+    if background is not None:
+        background = np.asarray(background, dtype=bool)
+        if dag[:, background].any():
+            raise ValueError("A has edges to nodes that are in the background.")
     for target in targets:
         for node in target:
             _check_node(node, len(dag))
-    cpdags, cyclic = to_cpdags(dag[None], targets)
+    cpdags, cyclic = to_cpdags(dag[None], background, targets)
     if cyclic >= 0:
         raise ValueError("A must be a DAG to have a CPDAG, but it has a cycle.")
     return cpdags[0]

@@ -115,18 +115,18 @@ def test_interventional_cpdags_of_all_dags_with_four_nodes(dags4):
     dags = np.array(dags4, dtype=bool)
     for targets in families_of_targets():
         expected = interventional_classes(dags4, targets)
-        found, cyclic = to_cpdags(dags, targets)
+        found, cyclic = to_cpdags(dags, targets=targets)
         assert cyclic == -1
         np.testing.assert_array_equal(found, expected, err_msg=str(targets))
 
 
 def test_targets_of_one_dag(dags4):
     A = dags4[300]
-    np.testing.assert_array_equal(to_cpdag(A, [[]]), to_cpdag(A))
+    np.testing.assert_array_equal(to_cpdag(A, targets=[[]]), to_cpdag(A))
     everything = [[node] for node in range(4)]
-    np.testing.assert_array_equal(to_cpdag(A, everything), A)
+    np.testing.assert_array_equal(to_cpdag(A, targets=everything), A)
     with pytest.raises(ValueError, match="node must be below 4, got 4"):
-        to_cpdag(A, [[0, 4]])
+        to_cpdag(A, targets=[[0, 4]])
 
 
 def test_batch_of_cpdags(dags4, cpdags4):

@@ -99,6 +99,8 @@ def test_a_variable_set_in_every_row_is_refused():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(9, 2)), columns=["a", "b"])
     with pytest.raises(ValueError, match="column 'b' was set in every row"):
         quick().fit(X, interventions=["b"] * 9)
+    given = quick(background=["b"]).fit(X, interventions=["b"] * 9)
+    assert not given.adjacency_probabilities_[:, 1].any()
 
 
 # --------------------------------------------------------------------------- scores
@@ -177,7 +179,7 @@ def test_local_scores_of_bge_have_one_prior():
 def test_equivalent_dags_have_the_same_score(name, seed):
     score, _, cells = fitted(name, seed, edge_penalty=1.7)
     dags = all_dags(4)
-    classes, _ = to_cpdags(dags, targets_of(cells))
+    classes, _ = to_cpdags(dags, targets=targets_of(cells))
     log_scores = np.array([score.dag_score(dag) for dag in dags])
     for cpdag in np.unique(classes, axis=0):
         same = log_scores[(classes == cpdag).all(axis=(1, 2))]
@@ -228,7 +230,7 @@ def exact_probabilities(score, kind, targets):
         fits = ~(dags[:, None] & ~before).any(axis=(2, 3))
         log_scores = log_scores + np.log(fits.sum(axis=1))
     weights = np.exp(log_scores - logsumexp(log_scores))
-    classes, _ = to_cpdags(dags, targets)
+    classes, _ = to_cpdags(dags, targets=targets)
     return np.tensordot(weights, dags, 1), np.tensordot(weights, classes, 1)
 
 
@@ -267,7 +269,9 @@ def test_interventions_give_directions():
     model = quick(PartitionMCMCStructure).fit(X, interventions=cells)
     chain = np.eye(4, k=1, dtype=bool)
     assert (model.adjacency_probabilities_[chain] > 0.95).all()
-    np.testing.assert_array_equal(model.cpdag_, to_cpdag(model.adjacency_, [[1], [2]]))
+    np.testing.assert_array_equal(
+        model.cpdag_, to_cpdag(model.adjacency_, targets=[[1], [2]])
+    )
     assert model.dag_samples_.targets == targets_of(cells)
     # the same rows, taken for observed ones
     pooled = quick(PartitionMCMCStructure).fit(X)
@@ -303,7 +307,7 @@ def test_search_with_interventions():
         search.score_.dag_score(search.adjacency_), rel=1e-12
     )
     np.testing.assert_array_equal(
-        search.cpdag_, to_cpdag(search.adjacency_, targets_of(cells))
+        search.cpdag_, to_cpdag(search.adjacency_, targets=targets_of(cells))
     )
 
 

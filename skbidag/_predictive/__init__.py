@@ -6,6 +6,12 @@ that are given. DAGs that occur more than once are merged, and a family (a node 
 parents) is worked out once however many DAGs share it: a log density of a DAG is a sum
 over its families (``_families.py``).
 
+Variables in the background are given: a density is that of the others given them. They
+are roots of every DAG, so where they are observed they have no part in what DAGs count.
+Where one is not, or is to be predicted or drawn, it is taken as what it is in these
+DAGs: independent of the others in the background, with the score's distribution of a
+variable without parents.
+
 How that is done depends on the score's type, which is asked here and nowhere else:
 ``_gaussian.py`` has linear Gaussian networks, ``_categorical.py`` categorical data, and
 ``_predictor.py`` what holds for any :class:`~skbidag.scores.PredictiveScore`.
@@ -64,7 +70,8 @@ def log_density(score, samples, X, cells=None):
     Returns
     -------
     log_density : ndarray of shape (n_samples,)
-        Log of the mean over DAGs of the row's predictive density.
+        Log of the mean over DAGs of the row's predictive density, given what is in the
+        background.
 
     Examples
     --------
@@ -80,12 +87,9 @@ def log_density(score, samples, X, cells=None):
     _require(score, "predictive density", PredictiveScore)
     if cells is None:
         return _predictor(score, samples).log_density(X)
-    result, nobody = np.empty(_num_samples(X)), np.empty(0, dtype=np.intp)
-    for rows, there, dags, was_set in by_experiment(samples, X, cells):
+    result = np.empty(_num_samples(X))
+    for rows, there, dags in by_experiment(samples, X, cells):
         result[rows] = _predictor(score, dags).log_density(there)
-        checked = score.check_rows(there)
-        for node in was_set:
-            result[rows] -= score.log_predictive(checked, node, nobody)
     return result
 
 
@@ -128,7 +132,7 @@ def predict(score, samples, X, cells=None):
     if cells is None:
         return _predictor(score, samples).predict(X)
     result = None
-    for rows, there, dags, _ in by_experiment(samples, X, cells):
+    for rows, there, dags in by_experiment(samples, X, cells):
         predicted = _predictor(score, dags).predict(there)
         if result is None:
             result = np.empty((_num_samples(X), predicted.shape[1]), predicted.dtype)
@@ -174,7 +178,7 @@ def predict_probabilities(score, samples, X, nodes, cells=None):
         return _predictor(score, samples).predict_probabilities(X, nodes)
     shapes = [(_num_samples(X), score.n_levels_[node]) for node in nodes]
     result = [np.empty(shape) for shape in shapes]
-    for rows, there, dags, _ in by_experiment(samples, X, cells):
+    for rows, there, dags in by_experiment(samples, X, cells):
         found = _predictor(score, dags).predict_probabilities(there, nodes)
         for mine, of_node in zip(result, found, strict=True):
             mine[rows] = of_node

@@ -1,8 +1,8 @@
 """Rows in which some cells were set: what sampled DAGs say after graph surgery.
 
 A cell that was set tells nothing about its causes, and all about its effects. So the
-row is one of the DAGs without the edges into what was set. There, what was set has the
-same density in every DAG, which is left out.
+row is one of the DAGs without the edges into what was set, which is given there, as
+what is in the background is.
 """
 
 import numpy as np
@@ -32,13 +32,11 @@ def by_experiment(samples, X, cells):
         The rows.
     dags : DAGSamples
         The DAGs without edges into what was set.
-    was_set : ndarray of int
-        What was set.
     """
     distinct, _, which = unique_rows(cells)
     for number, pattern in enumerate(distinct):
         rows = np.flatnonzero(which == number)
-        yield rows, _safe_indexing(X, rows), cut(samples, pattern), pattern.nonzero()[0]
+        yield rows, _safe_indexing(X, rows), cut(samples, pattern)
 
 
 def cut(samples, was_set):
@@ -46,4 +44,4 @@ def cut(samples, was_set):
     if not was_set.any():
         return samples
     left = samples.packed & np.packbits(~was_set)
-    return DAGSamples(left, samples.targets)
+    return DAGSamples(left, samples.background | was_set, samples.targets)

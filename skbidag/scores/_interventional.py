@@ -104,7 +104,9 @@ class InterventionalScore(BaseScore):
         distinct, _, group = unique_rows(self.interventions.T)
         of_group = []
         for was_set in distinct:
-            rows = np.flatnonzero(~was_set)
+            # of what was set throughout, which must be in the background, nothing
+            # depends on this
+            rows = np.flatnonzero(~was_set | was_set.all())
             weights = None
             if sample_weight is not None:
                 weights = np.asarray(sample_weight)[rows]
