@@ -20,7 +20,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
 from skbidag._data import Rows
 from skbidag._fingerprint import fingerprint, refuse_another
@@ -57,6 +56,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **StructureLearner._parameter_constraints,
         "extra_parent": ["boolean"],
+        "background": [None, "array-like"],
         "start": [None, "array-like"],
         "n_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
@@ -110,7 +110,11 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: Rows, y: None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Rows,
+        y: None = None,
+        sample_weight: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
     ) -> Self:
         """Learn the structure from data.
 
@@ -124,6 +128,11 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts. A weight of 2 is the row given twice.
+        interventions : array-like, default=None
+            Which variables were set in each row, by a perfect intervention: a boolean
+            array or frame with the shape of `X`; or for each row a name or an index,
+            several names with ";" between them, a collection of these, or None. The
+            row then takes no part in the local score of what was set.
 
         Returns
         -------
@@ -132,6 +141,11 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
 
         Notes
         -----
+        With interventions, equivalence classes (``cpdag_``, edges of the kind
+        "cpdag") are the interventional ones, see :func:`skbidag.graphs.to_cpdag`. The
+        first search space is found by tests on the rows without interventions, if
+        these are five to each variable, and on all rows otherwise.
+
         With ``warm_start=True`` an interrupt (Ctrl-C) leaves the estimator fitted
         with the draws that are made, and the next ``fit`` goes on from there. Without,
         it is not fitted afterwards.
@@ -147,7 +161,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         for name in ("adjacency_", "_progress"):
             vars(self).pop(name, None)  # not fitted until all is done
         try:
-            return self._fit(X, sample_weight, progress, stop)
+            return self._fit(X, sample_weight, interventions, progress, stop)
         except BaseException:
             if progress is not None and not hasattr(self, "adjacency_"):
                 vars(self).clear()  # nothing new: as it was before
@@ -158,14 +172,14 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
                 earlier = 0.0 if progress is None else before["fit_seconds_"]
                 self.fit_seconds_ = earlier + time.perf_counter() - began
 
-    def _fit(self, X, sample_weight, progress, stop):
+    def _fit(self, X, sample_weight, interventions, progress, stop):
         # chains of no given length run in rounds, of which nobody knows how many
         context = self._init_callback_context(
             max_subtasks=None if self.n_iter == "auto" else self.n_chains,
             sequential_subtasks=False,
         )
         context.call_on_fit_task_begin(estimator=self, X=X)
-        problem = self._pose(X, sample_weight)
+        problem = self._pose(X, sample_weight, interventions)
         asked = fingerprint(problem, self.get_params(deep=False))
         self.score_ = problem.score
         problem = self._tempered(problem)
@@ -187,13 +201,14 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
 
-    def _pose(self, X, sample_weight):
-        problem = super()._pose(X, sample_weight)
+    def _pose(self, X, sample_weight, interventions=None):
+        problem = super()._pose(X, sample_weight, interventions)
         if self._power != 1.0:
             self.posterior_ += f", to the power {self._power:g}"
-        n, constraints = problem.n_features, problem.constraints
-        resolve_starts(self.start, n, problem.names, constraints)
-        self._walk(n)
+        resolve_starts(
+            self.start, problem.n_features, problem.names, problem.constraints
+        )
+        self._walk(problem.n_main)
         return problem
 
     def _tempered(self, problem):
@@ -236,7 +251,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         sampling = Sampling(
             problem,
             progress,
-            self._walk(problem.n_features),
+            self._walk(problem.n_main),
             settings,
             stop,
             getattr(self, "dag_samples_", None),
@@ -263,7 +278,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         """Learned attributes from the chains' draws, of which some may be new."""
         counts, sizes = sampled.counts
         progress = sampled.progress
-        walk = self._walk(self.n_features_in_)
+        walk = self._walk(int(np.sum(~sampled.samples.background)))
         # all at once, for an interrupt must not leave half of it
         vars(self).update(
             dag_samples_=sampled.samples,
@@ -279,7 +294,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             n_iter_=sampled.n_steps,
             adjacency_=sampled.adjacency,
             log_score_=sampled.log_score / self._power,
-            cpdag_=graphs.to_cpdag(sampled.adjacency),
+            cpdag_=sampled.samples.as_kind(sampled.adjacency[None], "cpdag")[0],
             _progress=progress,
             _space=progress.found.space,
             **walk.traces(progress.points, progress.point_scores),

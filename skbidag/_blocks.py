@@ -21,19 +21,22 @@ def paper_partition_moves(n):
     return (6, n, n, 1, 0)
 
 
-def partition_of_dag(adjacency):
+def partition_of_dag(adjacency, background=None):
     """The ordered partition that a DAG belongs to.
 
     Parameters
     ----------
     adjacency : ndarray of bool, shape (n, n)
         A DAG; ``adjacency[i, j]`` is the edge i -> j.
+    background : ndarray of bool, shape (n,), default=None
+        Nodes that are in no block, and do not count as parents.
 
     Returns
     -------
     partition : ndarray of int, shape (n,)
         Number of each node's block, from the left. The roots are in the last block,
-        the nodes all of whose parents are roots in the one before, and so on.
+        the nodes all of whose parents are roots in the one before, and so on. Nodes in
+        the background are told as roots.
 
     Examples
     --------
@@ -42,6 +45,8 @@ def partition_of_dag(adjacency):
     >>> partition_of_dag(np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool))
     array([2, 1, 0])
     """
+    if background is not None:
+        adjacency = adjacency & ~background[:, None]
     depth = np.full(len(adjacency), -1)
     left = np.ones(len(adjacency), dtype=bool)
     layer = 0

@@ -408,7 +408,9 @@ def _draw_coefficients(score, samples, repeats, rng):
         part[2] = location[family]
         for drawn in part[3:]:
             z = rng.standard_normal((len(dag), size))
-            z /= np.sqrt(rng.chisquare(df, len(dag)))[:, None]
+            z /= np.sqrt(rng.chisquare(np.broadcast_to(df, len(nodes))[family]))[
+                :, None
+            ]
             drawn[:] = part[2] + np.einsum("di,dij->dj", z, root[family])
         columns.append(part.reshape(3 + repeats, -1))
     columns = np.concatenate(columns, axis=1)

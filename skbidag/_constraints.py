@@ -1,4 +1,4 @@
-"""What the user says about edges: forbidden, required, tiers, as matrices.
+"""What the user says about edges: forbidden, required, tiers, background.
 
 Edges come as (n, n) arrays, as frames whose labels say which row and column is which
 variable, or as (parent, child) pairs of names or indices.
@@ -27,10 +27,19 @@ class Constraints:
     forbidden, required : ndarray of bool, shape (n_features, n_features)
         ``forbidden[i, j]`` and ``required[i, j]`` concern the edge i -> j. The
         diagonal is forbidden.
+    background : ndarray of bool, shape (n_features,)
+        Which variables are in the background: all edges to them are forbidden, and
+        they have no place in orders and partitions.
     """
 
     forbidden: np.ndarray
     required: np.ndarray
+    background: np.ndarray
+
+    @property
+    def n_main(self):
+        """Number of variables that are not in the background."""
+        return int(np.count_nonzero(~self.background))
 
 
 def resolve_constraints(
@@ -40,6 +49,7 @@ def resolve_constraints(
     forbidden_edges=None,
     required_edges=None,
     tiers=None,
+    background=None,
     max_parents=None,
 ):
     """Turn what the user said about edges into matrices, or say what contradicts.
@@ -55,13 +65,15 @@ def resolve_constraints(
         (parent, child) pairs of names or indices.
     tiers : list of list, default=None
         Groups of names or indices: no edge leads from a later group to an earlier.
+    background : sequence of str or int, or of bool, default=None
+        Variables without parents, outside of orders: names, indices or a mask.
     max_parents : int, default=None
         The most parents a node may have.
 
     Returns
     -------
     constraints : Constraints
-        The forbidden and required edges.
+        The forbidden and required edges, and the background.
     """
     forbidden = resolve_edges(forbidden_edges, n_features, names, "forbidden_edges")
     required = resolve_edges(required_edges, n_features, names, "required_edges")
@@ -74,9 +86,58 @@ def resolve_constraints(
         against = tier_ban(tiers, n_features, names)
         refuse(against & required, names, "required_edges go against the tiers")
         forbidden |= against
+    in_background = resolve_background(background, n_features, names)
+    refuse(
+        required & in_background,
+        names,
+        "required_edges lead to variables in the background",
+    )
+    forbidden |= in_background
     np.fill_diagonal(forbidden, True)
     check_required(required, names, max_parents)
-    return Constraints(forbidden, required)
+    return Constraints(forbidden, required, in_background)
+
+
+def resolve_background(background, n_features, names=None):
+    """A mask from names, indices or a mask of the variables in the background.
+
+    Parameters
+    ----------
+    background : sequence of str or int, or of bool, or None
+        What the user says.
+    n_features : int
+        Number of variables.
+    names : sequence of str, default=None
+        Their names.
+
+    Returns
+    -------
+    in_background : ndarray of bool, shape (n_features,)
+        Which variables are.
+    """
+    in_background = np.zeros(n_features, dtype=bool)
+    if background is None:
+        return in_background
+    if isinstance(background, str):
+        raise ValueError(
+            f"background must be a list of variables or a mask, got {background!r}."
+        )
+    background = list(background)
+    if background and all(isinstance(one, bool | np.bool_) for one in background):
+        if len(background) != n_features:
+            raise ValueError(
+                f"background, as a mask, must have {n_features} entries, got "
+                f"{len(background)}."
+            )
+        in_background[:] = background
+    else:
+        for one in background:
+            in_background[resolve_index(one, n_features, names, "background")] = True
+    if in_background.all():
+        raise ValueError(
+            "background has every variable: at least one must be left to have parents."
+        )
+    return in_background
 
 
 def without_constants(constraints, data, weights=None):

@@ -189,7 +189,11 @@ class ExactStructure(StructureLearner):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: Rows, y: None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Rows,
+        y: None = None,
+        sample_weight: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
     ) -> Self:
         """Learn the structure from data.
 
@@ -203,6 +207,8 @@ class ExactStructure(StructureLearner):
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts. A weight of 2 is the row given twice.
+        interventions : array-like, default=None
+            Which variables were set in each row, as in the samplers.
 
         Returns
         -------
@@ -210,7 +216,7 @@ class ExactStructure(StructureLearner):
             The fitted estimator.
         """
         vars(self).pop("adjacency_", None)  # not fitted until all is done
-        problem = self._pose(X, sample_weight)
+        problem = self._pose(X, sample_weight, interventions)
         entropy = entropy_of(check_random_state(self.random_state))
         most = problem.n_features if self.max_parents == "auto" else self.max_parents
         space = start_space(
@@ -230,7 +236,9 @@ class ExactStructure(StructureLearner):
             raise ValueError("No DAG of the search space has a score above -inf.")
         if alone:
             exact = ExactPosterior(
-                to_cpdag(best).astype(float), best[None], np.array([log_score])
+                to_cpdag(best, targets=problem.targets).astype(float),
+                best[None],
+                np.array([log_score]),
             )
         else:
             exact = exact_posterior(
@@ -245,10 +253,11 @@ class ExactStructure(StructureLearner):
         self.search_space_ = space.permitted.copy()
         self._space = space
         self.adjacency_probabilities_ = exact.probabilities
-        self.dag_samples_ = DAGSamples(np.packbits(exact.dags[None], axis=-1))
+        packed = np.packbits(exact.dags[None], axis=-1)
+        self.dag_samples_ = DAGSamples(packed, targets=problem.targets)
         self.log_score_trace_ = exact.log_scores[None]
         self.log_score_ = log_score
-        self.cpdag_ = to_cpdag(best)
+        self.cpdag_ = to_cpdag(best, targets=problem.targets)
         self.adjacency_ = best
         return self
 

@@ -5,14 +5,15 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag import _predictive, graphs
 from skbidag._data import Rows, Seed, empty_like, names_of, resolve_index
+from skbidag._interventions import resolve_interventions
 from skbidag._posterior import graph_counts
-from skbidag._sklearn import _check_feature_names, _check_n_features
+from skbidag._sklearn import _check_feature_names, _check_n_features, _num_samples
 from skbidag.graphs import Kind
 
 if TYPE_CHECKING:
@@ -111,26 +112,33 @@ class EdgesMixin:
 class RowsMixin:
     """Densities, predictions and new rows, averaged over the sampled DAGs."""
 
-    def score_samples(self, X: Rows) -> NDArray[np.float64]:
+    def score_samples(
+        self, X: Rows, interventions: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Log posterior predictive density of each row.
 
-        Averaged over the sampled DAGs, with the parameters integrated out.
+        Averaged over the sampled DAGs, with the parameters integrated out. Variables in
+        the background are given: it is the density of the others given these.
 
         Parameters
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
             New rows.
+        interventions : array-like, default=None
+            Which cells were set, as in ``fit``: the density is that of the others.
 
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
             Log density, or log probability of discrete rows.
         """
-        X = self._check_new(X)
-        return _predictive.log_density(self.score_, self.dag_samples_, X)
+        X, cells = self._check_new(X, interventions)
+        return _predictive.log_density(self.score_, self.dag_samples_, X, cells)
 
     @ParameterAndMethod
-    def score(self, X: Rows, y: None = None) -> float:
+    def score(
+        self, X: Rows, y: None = None, interventions: ArrayLike | None = None
+    ) -> float:
         """Mean log posterior predictive density of the rows.
 
         Parameters
@@ -139,25 +147,32 @@ class RowsMixin:
             New rows.
         y : None
             Ignored, present for API consistency.
+        interventions : array-like, default=None
+            Which cells were set, as in ``fit``: the density is that of the others.
 
         Returns
         -------
         log_density : float
             The mean of ``score_samples``.
         """
-        return float(np.mean(self.score_samples(X)))
+        return float(np.mean(self.score_samples(X, interventions)))
 
-    def predict(self, X: Rows) -> Any:
+    def predict(self, X: Rows, interventions: ArrayLike | None = None) -> Any:
         """Expectation of every cell given the row's other cells.
 
         In the distribution that :meth:`score_samples` is the density of, so that DAGs
         count by what they say of these cells. A NaN stands for an unobserved cell,
-        which is predicted like the others but not conditioned on.
+        which is predicted like the others but not conditioned on. What is in the
+        `background` and not observed, or to be predicted, is taken as independent of
+        the rest of the background.
 
         Parameters
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
             New rows.
+        interventions : array-like, default=None
+            Which cells were set, as in ``fit``. They tell about their effects, not
+            about their causes.
 
         Returns
         -------
@@ -165,13 +180,16 @@ class RowsMixin:
             Expectations, or the most probable categories of discrete data. A frame,
             with the same columns, if `X` is one.
         """
-        X = self._check_new(X)
-        rows = _predictive.predict(self.score_, self.dag_samples_, X)
+        X, cells = self._check_new(X, interventions)
+        rows = _predictive.predict(self.score_, self.dag_samples_, X, cells)
         index = getattr(X, "index", None)
         return _predictive.framed(self.score_, rows, empty_like(X), index)
 
     def predict_probabilities(
-        self, X: Rows, columns: Sequence[str | int] | None = None
+        self,
+        X: Rows,
+        columns: Sequence[str | int] | None = None,
+        interventions: ArrayLike | None = None,
     ) -> dict[str | int, NDArray[np.float64]]:
         """Probabilities of every category given the row's other cells.
 
@@ -184,6 +202,9 @@ class RowsMixin:
             New rows.
         columns : sequence of str or int, default=None
             The variables to predict. None is all of them.
+        interventions : array-like, default=None
+            Which cells were set, as in ``fit``. They tell about their effects, not
+            about their causes.
 
         Returns
         -------
@@ -192,7 +213,7 @@ class RowsMixin:
             an array of shape (n_samples, n_levels). Its columns are the categories in
             the order of ``score_.categories_``.
         """
-        X = self._check_new(X)
+        X, cells = self._check_new(X, interventions)
         n, names = self.n_features_in_, names_of(self)
         if isinstance(columns, str):
             raise ValueError(f"columns must be a list of columns, got {columns!r}.")
@@ -200,12 +221,14 @@ class RowsMixin:
         nodes = [resolve_index(column, n, names, "columns") for column in columns]
         labels = nodes if names is None else [str(names[node]) for node in nodes]
         probabilities = _predictive.predict_probabilities(
-            self.score_, self.dag_samples_, X, nodes
+            self.score_, self.dag_samples_, X, nodes, cells
         )
         return dict(zip(labels, probabilities, strict=True))
 
     def sample(self, n_samples: int = 1, random_state: Seed = None) -> Any:
         """Draw new rows from the posterior predictive distribution.
+
+        Variables in the `background` are drawn as well, independent of each other.
 
         Parameters
         ----------
@@ -227,10 +250,12 @@ class RowsMixin:
         )
         return _predictive.framed(self.score_, rows, self._template)
 
-    def _check_new(self, X):
+    def _check_new(self, X, interventions=None):
+        """Validate new rows, and which of their cells were set."""
         check_is_fitted(self)
         if not hasattr(X, "columns"):
             check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
-        return X
+        shape = _num_samples(X), self.n_features_in_
+        return X, resolve_interventions(interventions, *shape, names_of(self))

@@ -14,7 +14,6 @@ from skbidag._posterior import DAGSamples
 from skbidag._search import ENGINES, Searcher, SearchSettings, search_structure
 from skbidag._sklearn import Interval, StrOptions
 from skbidag._tables import table_bytes
-from skbidag.graphs import to_cpdag
 from skbidag.scores import BaseScore
 
 
@@ -66,6 +65,12 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     tiers : list of list, default=None
         Groups of variables, by name or index; no edge leads from a later group to
         an earlier one.
+    background : array-like, default=None
+        Variables that are given, not explained, such as age, batch or treatment: names,
+        indices or a boolean mask. They have no parents, and no edges among each other,
+        but may be parents of all others. Orders and partitions are of the others, and
+        the score of a DAG is the sum over these. To forbid the edges to such variables
+        instead is another prior: where they stand in an order would count.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
     scheme : {"wide", "paper", "accumulated"}, default="wide"
@@ -274,6 +279,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         forbidden_edges: Edges = None,
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
+        background: ArrayLike | None = None,
         edge_prior: ArrayLike | None = None,
         scheme: Literal["wide", "paper", "accumulated"] = "wide",
         first_space: Any = None,
@@ -310,6 +316,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.forbidden_edges = forbidden_edges
         self.required_edges = required_edges
         self.tiers = tiers
+        self.background = background
         self.edge_prior = edge_prior
         self.scheme = scheme
         self.first_space = first_space
@@ -408,16 +415,18 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     def _keep_best_alone(self, problem, found):
         """Learned attributes where nothing is sampled."""
         self.adjacency_ = found.adjacency
-        self.cpdag_ = to_cpdag(found.adjacency)
-        self.log_score_ = problem.score.dag_score(found.adjacency)
+        self.dag_samples_ = DAGSamples(
+            np.packbits(found.adjacency[None, None], axis=-1),
+            problem.constraints.background,
+            problem.targets,
+        )
+        self.cpdag_ = self.dag_samples_.as_kind(found.adjacency[None], "cpdag")[0]
+        self.log_score_ = problem.log_score(found.adjacency)
         self.search_space_ = found.space.permitted.copy()
         self._space = found.space
         self.outside_mass_ = np.full(len(found.adjacency), np.nan)
         self.adjacency_probabilities_ = self.cpdag_.astype(float)
         self.posterior_ = "best DAG alone"
-        self.dag_samples_ = DAGSamples(
-            np.packbits(found.adjacency[None, None], axis=-1)
-        )
         self.log_score_trace_ = np.array([[self.log_score_]])
         self.rhat_ = np.full(found.adjacency.shape, np.nan)
         self.log_score_rhat_ = float("nan")

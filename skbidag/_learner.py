@@ -22,6 +22,7 @@ from skbidag._data import (
     names_of,
 )
 from skbidag._fitted import EdgesMixin, RowsMixin
+from skbidag._interventions import check_left_alone, resolve_interventions, targets_of
 from skbidag._problem import Problem
 from skbidag._score_space import ScoreSpace
 from skbidag._search import Searcher
@@ -31,13 +32,20 @@ from skbidag._sklearn import (
     Interval,
     StrOptions,
     _check_feature_names,
+    _num_features,
     _num_samples,
 )
 from skbidag.scores import BaseScore
+from skbidag.scores._interventional import with_interventions
 from skbidag.scores._resolve import SCORE_NAMES, kinds_seen, resolve_score
 
 # What says which DAGs there are, and what else makes a problem, with their defaults
-CONSTRAINTS = {"forbidden_edges": None, "required_edges": None, "tiers": None}
+CONSTRAINTS = {
+    "forbidden_edges": None,
+    "required_edges": None,
+    "tiers": None,
+    "background": None,
+}
 PROBLEM = {
     **CONSTRAINTS,
     "score": "auto",
@@ -77,15 +85,23 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
     #: What edge probabilities are of: "order-weighted" or "over DAGs".
     _posterior: str
 
+    #: Variables that are given. A learner that has it among its parameters lets the
+    #: user choose.
+    background = None
+
     # --------------------------------------------------------------- the problem
 
-    def _pose(self, X, sample_weight):
+    def _pose(self, X, sample_weight, interventions=None):
         """Fit the score and resolve the constraints; all input errors arise here."""
         self._refuse_other_problems()
         _check_feature_names(self, X, reset=True)
         self._template = empty_like(X)
-        X, sample_weight = self._complete_rows(X, sample_weight)
         names, categorical = names_of(self), self.categorical_features
+        cells = None
+        if interventions is not None:
+            shape = _num_samples(X), _num_features(X)
+            cells = resolve_interventions(interventions, *shape, names)
+        X, sample_weight, cells = self._complete_rows(X, sample_weight, cells)
         score = resolve_score(
             vars(self)["score"],
             X,
@@ -93,10 +109,12 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
             sample_weight=sample_weight,
             names=names,
         )
+        score = with_interventions(score, cells)
         score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
         self.n_features_in_ = score.n_features_in_
         self.posterior_ = self._posterior
-        self.feature_kinds_ = kinds_seen(score, X, categorical, sample_weight)
+        of_all_rows = score.of_all_rows
+        self.feature_kinds_ = kinds_seen(of_all_rows, X, categorical, sample_weight)
         most_parents = MOST_PARENTS if self.max_parents == "auto" else self.max_parents
         constraints = resolve_constraints(
             self.n_features_in_,
@@ -104,11 +122,18 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
             forbidden_edges=self.forbidden_edges,
             required_edges=self.required_edges,
             tiers=self.tiers,
+            background=self.background,
             max_parents=most_parents,
         )
+        if cells is not None:
+            weights = check_weights(sample_weight, len(cells))
+            check_left_alone(cells, weights, constraints.background, names)
+        constraints = without_constants(
+            constraints, *of_all_rows.test_data(X, sample_weight)
+        )
         data, weights = score.test_data(X, sample_weight)
-        constraints = without_constants(constraints, data, weights)
-        return Problem(score, data, weights, names, constraints)
+        targets = targets_of(cells)
+        return Problem(score, data, weights, names, constraints, targets)
 
     def _refuse_other_problems(self):
         """Estimators inside `search_space` must not have constraints of their own.
@@ -127,20 +152,20 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
             own = space.get_params(deep=False)
             for name, default in (PROBLEM if runs else CONSTRAINTS).items():
                 value = own.get(name, default)
-                if not (same(value, default) or same(value, mine[name])):
+                if not (same(value, default) or same(value, mine.get(name, default))):
                     raise ValueError(
                         f"search_space={type(space).__name__}({name}=...): give {name} "
                         f"to {type(self).__name__} itself. There it holds for every "
                         "DAG; here it would for the search space alone."
                     )
 
-    def _complete_rows(self, X, sample_weight):
+    def _complete_rows(self, X, sample_weight, cells):
         """Leave out rows with missing cells, with a warning."""
         if _num_samples(X) == 0:
-            return X, sample_weight  # the score's complaint
+            return X, sample_weight, cells  # the score's complaint
         complete, column = complete_rows(X)
         if complete.all():
-            return X, sample_weight
+            return X, sample_weight, cells
         if not complete.any():
             raise ValueError(
                 "Input X contains NaN or missing cells in every row, first in column "
@@ -154,7 +179,8 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
         )
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, len(complete))[complete]
-        return _safe_indexing(X, np.flatnonzero(complete)), sample_weight
+        cells = None if cells is None else cells[complete]
+        return _safe_indexing(X, np.flatnonzero(complete)), sample_weight, cells
 
     def _column_name(self, column):
         return display_name(names_of(self), column)

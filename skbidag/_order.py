@@ -50,9 +50,10 @@ class OrderChainMaker(ChainMaker):
         Each order of a DAG counts. They are not drawn with the same probability, which
         acceptance makes up for.
         """
-        order = random_order(generator, mode)
-        log_ratio = log_probability_of_order(chain.order, dag)
-        log_ratio -= log_probability_of_order(order, mode)
+        main = ~chain.background
+        order = random_order(generator, mode & main[:, None])
+        log_ratio = log_probability_of_order(chain.order, dag, main)
+        log_ratio -= log_probability_of_order(order, mode, main)
         if np.log(generator.random()) < log_ratio:
             chain.set_order(order)
 
@@ -146,6 +147,12 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
     tiers : list of list, default=None
         Groups of variables, by name or index; no edge leads from a later group to
         an earlier one.
+    background : array-like, default=None
+        Variables that are given, not explained, such as age, batch or treatment: names,
+        indices or a boolean mask. They have no parents, and no edges among each other,
+        but may be parents of all others. Orders and partitions are of the others, and
+        the score of a DAG is the sum over these. To forbid the edges to such variables
+        instead is another prior: where they stand in an order would count.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
     start : array, sequence or list of these, default=None
@@ -291,6 +298,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         forbidden_edges: Edges = None,
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
+        background: ArrayLike | None = None,
         edge_prior: ArrayLike | None = None,
         start: Any = None,
         power: float = 1.0,
@@ -317,6 +325,7 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         self.forbidden_edges = forbidden_edges
         self.required_edges = required_edges
         self.tiers = tiers
+        self.background = background
         self.edge_prior = edge_prior
         self.start = start
         self.power = power

@@ -34,13 +34,11 @@ class PartitionChainMaker(ChainMaker):
     def __call__(self, views, index):
         """Chain number `index` on the tables of `views`."""
         # one that goes on from elsewhere may start anywhere
-        start = self.starts and self.starts[index].dag
-        return PartitionChain(
-            views,
-            bit_generator(self.entropy, 0, index),
-            np.arange(len(self.modes[0])) if start is None else partition_of_dag(start),
-            self.probabilities,
-        )
+        partition = np.zeros(len(self.modes[0]))
+        if self.starts:
+            partition = partition_of_dag(self.starts[index].dag, views.background)
+        stream = bit_generator(self.entropy, 0, index)
+        return PartitionChain(views, stream, partition, self.probabilities)
 
     def point_of(self, chain):
         """The blocks of the nodes, and the partition's log score."""
@@ -48,7 +46,7 @@ class PartitionChainMaker(ChainMaker):
 
     def go_on_from(self, chain, dag, mode, generator):
         """Move to the partition of the mode: each DAG has one."""
-        chain.set_partition(partition_of_dag(mode))
+        chain.set_partition(partition_of_dag(mode, chain.background))
 
 
 @dataclass(frozen=True)
@@ -131,6 +129,12 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
     tiers : list of list, default=None
         Groups of variables, by name or index; no edge leads from a later group to
         an earlier one.
+    background : array-like, default=None
+        Variables that are given, not explained, such as age, batch or treatment: names,
+        indices or a boolean mask. They have no parents, and no edges among each other,
+        but may be parents of all others. Orders and partitions are of the others, and
+        the score of a DAG is the sum over these. To forbid the edges to such variables
+        instead is another prior: where they stand in an order would count.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
     start : array, sequence or list of these, default=None
@@ -296,6 +300,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         forbidden_edges: Edges = None,
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
+        background: ArrayLike | None = None,
         edge_prior: ArrayLike | None = None,
         start: Any = None,
         power: float = 1.0,
@@ -322,6 +327,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.forbidden_edges = forbidden_edges
         self.required_edges = required_edges
         self.tiers = tiers
+        self.background = background
         self.edge_prior = edge_prior
         self.start = start
         self.power = power

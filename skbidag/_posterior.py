@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skbidag._core._graphs import cpdags
 from skbidag._data import unique_rows
+from skbidag._equivalence import to_cpdags
 
 # DAGs unpacked at a time, in bytes
 SLICE_BYTES = 1 << 25
@@ -32,11 +32,20 @@ class DAGSamples:
     packed : ndarray of uint8, shape (n_chains, n_draws, n_features, \
             ceil(n_features / 8))
         Adjacency matrices with rows packed as by :func:`numpy.packbits`.
+    background : ndarray of bool, shape (n_features,), default=None
+        Which variables are in the background: given, not modeled. None is none.
+    targets : tuple of tuples of int, default=()
+        The variables that were set in each experiment. CPDAGs of the DAGs are those
+        of interventional equivalence classes, see :func:`skbidag.graphs.to_cpdag`.
 
     Attributes
     ----------
     packed : ndarray of uint8
         The packed adjacency matrices.
+    background : ndarray of bool, shape (n_features,)
+        Which variables are in the background.
+    targets : tuple of tuples of int
+        The variables that were set in each experiment.
     n_chains : int
         Number of chains.
     n_draws : int
@@ -72,15 +81,23 @@ class DAGSamples:
     DAGSamples(n_chains=1, n_draws=2, n_features=3)
     """
 
-    def __init__(self, packed: NDArray[np.uint8]):
+    def __init__(
+        self,
+        packed: NDArray[np.uint8],
+        background: NDArray[np.bool_] | None = None,
+        targets: tuple[tuple[int, ...], ...] = (),
+    ):
         shape = packed.shape
         if packed.dtype != np.uint8 or len(shape) != 4 or shape[3] != -(-shape[2] // 8):
             raise ValueError(
                 "packed must hold uint8 in the shape (n_chains, n_draws, n_features, "
                 f"ceil(n_features / 8)), got {packed.dtype} in the shape {shape}."
             )
-        self.packed = packed
+        self.packed, self.targets = packed, targets
         self.n_chains, self.n_draws, self.n_features = shape[:3]
+        self.background = np.zeros(self.n_features, dtype=bool)
+        if background is not None:
+            self.background |= background
 
     def __len__(self) -> int:
         return self.n_chains * self.n_draws
@@ -117,7 +134,29 @@ class DAGSamples:
         samples : DAGSamples
             Its DAGs, in the order in which they were drawn. The memory is shared.
         """
-        return DAGSamples(self.packed[number][None])
+        return DAGSamples(self.packed[number][None], self.background, self.targets)
+
+    def as_kind(self, dags, kind):
+        """Some DAGs, their CPDAGs or their skeletons.
+
+        Parameters
+        ----------
+        dags : ndarray of bool, shape (m, n_features, n_features)
+            The DAGs.
+        kind : {"dag", "cpdag", "skeleton"}
+            What to make of them. The class of a DAG is that of those which have the
+            same background, and which experiments cannot tell from it.
+
+        Returns
+        -------
+        graphs : ndarray of bool, shape (m, n_features, n_features)
+            The graphs.
+        """
+        if kind == "dag":
+            return dags
+        if kind == "skeleton":
+            return dags | dags.transpose(0, 2, 1)
+        return to_cpdags(dags, self.background, self.targets)[0]
 
     def slices(self, chain: int) -> Iterator[NDArray[np.bool_]]:
         """Go through the DAGs of one chain, little memory at a time.
@@ -188,7 +227,7 @@ def graph_counts(samples, kind="dag"):
     for chain in range(samples.n_chains):
         done = 0
         for dags in samples.slices(chain):
-            graphs = as_kind(dags, kind)
+            graphs = samples.as_kind(dags, kind)
             first = min(max(half - done, 0), len(graphs))
             counts[chain, 0] += graphs[:first].sum(axis=0)
             counts[chain, 1] += graphs[first:].sum(axis=0)
@@ -218,20 +257,10 @@ def edge_draws(samples, chosen, kind="dag"):
     for chain in range(samples.n_chains):
         done = 0
         for dags in samples.slices(chain):
-            draws[chain, done : done + len(dags)] = as_kind(dags, kind)[:, chosen]
+            graphs = samples.as_kind(dags, kind)
+            draws[chain, done : done + len(dags)] = graphs[:, chosen]
             done += len(dags)
     return draws
-
-
-def as_kind(dags, kind):
-    """DAGs, shape (m, n, n), their CPDAGs or their skeletons."""
-    if kind == "dag":
-        return dags
-    if kind == "skeleton":
-        return dags | dags.transpose(0, 2, 1)
-    graphs = np.empty(dags.shape, dtype=np.uint8)
-    cpdags(np.ascontiguousarray(dags).view(np.uint8), graphs)
-    return graphs.view(bool)
 
 
 def split_rhat_of_counts(counts, sizes):

@@ -28,7 +28,9 @@ class Problem:
     names : ndarray of str or None
         Names of the variables.
     constraints : Constraints
-        Forbidden and required edges.
+        Forbidden and required edges, and the background.
+    targets : tuple of tuples of int
+        The variables that were set in each experiment.
     workspace : Workspace
         Memory of tables.
     """
@@ -38,12 +40,26 @@ class Problem:
     weights: np.ndarray | None
     names: np.ndarray | None
     constraints: Constraints
+    targets: tuple = ()
     workspace: Workspace = field(default_factory=Workspace, repr=False)
 
     @property
     def n_features(self):
         """Number of variables."""
         return self.data.shape[1]
+
+    @property
+    def n_main(self):
+        """Number of variables that are not in the background."""
+        return self.constraints.n_main
+
+    def log_score(self, adjacency):
+        """Log score of a DAG: what the variables outside of the background have."""
+        main = np.flatnonzero(~self.constraints.background)
+        return sum(
+            self.score.local_score(node, np.flatnonzero(adjacency[:, node]))
+            for node in main
+        )
 
     @cached_property
     def outsiders(self):

@@ -301,7 +301,8 @@ class Sampling:
         self, problem, progress, walk, settings, stop, samples=None, log_scores=None
     ):
         self.walk, self.settings, self.stop = walk, settings, stop
-        self.most_steps = settings.most_steps(problem.n_features)
+        self.targets = problem.targets
+        self.most_steps = settings.most_steps(problem.n_main)
         self.tables = build_tables(
             problem.score,
             progress.found.space,
@@ -329,7 +330,7 @@ class Sampling:
         if starts is not None:
             found = self._examined(problem, found, starts[0].order, progress.entropy)
         self.progress = replace(progress, found=found, modes=modes)
-        schedule = progress.schedule or settings.schedule(problem.n_features)
+        schedule = progress.schedule or settings.schedule(problem.n_main)
         schedule = replace(schedule, n_draws=settings.n_draws)
         if progress.runs is None:
             nothing = [None] * settings.n_chains
@@ -433,7 +434,9 @@ class Sampling:
                 draw_once(self.make_chain, self.tables, k, run)
                 for k, run in enumerate(runs)
             ]
-        samples = DAGSamples(np.stack([run.packed for run in kept]))
+        packed = np.stack([run.packed for run in kept])
+        background = self.progress.found.space.background
+        samples = DAGSamples(packed, background, self.targets)
         log_scores = np.stack([run.log_scores for run in kept])
         best = samples[int(log_scores.argmax())]
         adjacency, log_score = self._best_dag([run.state for run in runs], best)

@@ -55,17 +55,27 @@ class SearchSpace:
         ``required[i, j]``: i is in every parent set of j.
     extended : bool
         Whether nodes may take a parent from outside their permissible set.
+    background : ndarray of bool, shape (n_features,), or None
+        Which variables have no parents, and no place in orders; None for none.
     """
 
     permitted: np.ndarray
     extra: np.ndarray
     required: np.ndarray
     extended: bool
+    background: np.ndarray | None = None
 
     @property
     def n_features(self):
         """Number of variables."""
         return len(self.permitted)
+
+    @property
+    def in_background(self):
+        """Which variables are in the background."""
+        if self.background is None:
+            return np.zeros(self.n_features, dtype=bool)
+        return self.background
 
     def candidates(self, node):
         """Permissible parents of a node, sorted."""
@@ -100,7 +110,11 @@ def make_space(permitted, constraints, *, extended, outsiders=None):
     if outsiders is not None:
         extra &= outsiders
     return SearchSpace(
-        permitted, extra, constraints.required, bool(extended and extra.any())
+        permitted,
+        extra,
+        constraints.required,
+        bool(extended and extra.any()),
+        constraints.background,
     )
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
+    _num_features,
     _num_samples,
 )
 
@@ -39,6 +40,7 @@ __all__ = [
     "_check_feature_names",
     "_check_n_features",
     "_fit_context",
+    "_num_features",
     "_num_samples",
     "_routing_enabled",
     "validate_params",

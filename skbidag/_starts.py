@@ -52,12 +52,15 @@ class Modes:
     interval: int
 
     @classmethod
-    def of(cls, packed, log_scores):
-        """The modes among some DAGs: the best, and what is in reach of it."""
+    def of(cls, packed, log_scores, n_main=None):
+        """The modes among some DAGs: the best, and what is in reach of it.
+
+        `n_main` is the number of variables that orders are of; None is all.
+        """
         packed, first = np.unique(packed, axis=0, return_index=True)
         log_scores = log_scores[first]
         near = log_scores >= log_scores.max() - REACH
-        interval = auto_n_iter(packed.shape[1], 5.0) // LEAPS
+        interval = auto_n_iter(n_main or packed.shape[1], 5.0) // LEAPS
         return cls(packed[near], log_scores[near], interval)
 
     def __len__(self):
@@ -129,7 +132,7 @@ def find_starts(
     """
     generator = np.random.Generator(bit_generator(entropy, 1))
     climber = make_climber(tables, random_order(generator, required), entropy)
-    known = local_optima(climber, len(tables), required, entropy, stop)
+    known = local_optima(climber, tables, required, entropy, stop)
     starts = []
     if given:
         starts = [
@@ -138,7 +141,7 @@ def find_starts(
         known += [weighed(tables, start.dag) for start in starts]
     elif best is not None:
         known.append(weighed(tables, best))
-        rivals = modes_among(known)
+        rivals = modes_among(known, tables.n_main)
         starts = [start_at(best, generator) for _ in range((n_chains + 1) // 2)]
         chosen = generator.permutation(len(rivals))[: n_chains - len(starts)]
         for dag in (rivals[k] for k in chosen):
@@ -149,7 +152,7 @@ def find_starts(
     annealed = [Start(order, tables.best_dag(order)) for order in orders]
     known += [weighed(tables, start.dag) for start in annealed]
     starts += where_the_posterior_is(climber, annealed, starts[:1], generator)
-    return starts, modes_among(known)
+    return starts, modes_among(known, tables.n_main)
 
 
 def start_at(dag, generator):
@@ -183,7 +186,7 @@ def where_the_posterior_is(climber, annealed, best, generator):
         climber.set_order(start.order)
         heights.append(climber.climb())
     highest = int(np.argmax(heights))
-    least = heights[highest] - max(REACH, len(starts[0].order) / 2)
+    least = heights[highest] - max(REACH, np.count_nonzero(~climber.background) / 2)
     return [
         start if height >= least else start_at(starts[highest].dag, generator)
         for start, height in zip(annealed, heights[len(best) :], strict=True)
@@ -196,11 +199,11 @@ def make_climber(tables, order, entropy):
         tables.views(),
         bit_generator(entropy, 1, 1),
         order,
-        move_mixture("auto", order_moves(len(tables))),
+        move_mixture("auto", order_moves(tables.n_main)),
     )
 
 
-def local_optima(climber, n, required, entropy, stop=None):
+def local_optima(climber, tables, required, entropy, stop=None):
     """DAGs of orders in which no node can be relocated to advantage.
 
     Climbs start at random orders, as many as take about the time of one chain:
@@ -213,8 +216,8 @@ def local_optima(climber, n, required, entropy, stop=None):
         Packed DAGs, and their log scores.
     """
     generator = np.random.Generator(bit_generator(entropy, 1, 2))
-    optima = []
-    for _ in range(auto_n_iter(n, 5.0) // (5 * n**2) if n > 1 else 0):
+    optima, n, n_main = [], len(tables), tables.n_main
+    for _ in range(auto_n_iter(n_main, 5.0) // (5 * n_main**2) if n_main > 1 else 0):
         if stop:
             break
         climber.set_order(random_order(generator, required))
@@ -225,18 +228,21 @@ def local_optima(climber, n, required, entropy, stop=None):
     return optima
 
 
-def modes_among(known):
+def modes_among(known, n_main):
     """The modes among packed DAGs with their log scores."""
     packed, log_scores = zip(*known, strict=True)
-    return Modes.of(np.stack(packed), np.array(log_scores))
+    return Modes.of(np.stack(packed), np.array(log_scores), n_main)
 
 
-def log_probability_of_order(order, adjacency):
-    """Log probability that :func:`random_order` gives an order of a DAG."""
-    n_children = adjacency.sum(axis=1)
-    left = np.ones(len(order), dtype=bool)
+def log_probability_of_order(order, adjacency, main=None):
+    """Log probability that :func:`random_order` gives an order of a DAG.
+
+    Of those in `main`, a mask, if it is given: the others are not looked at.
+    """
+    left = np.ones(len(order), dtype=bool) if main is None else main.copy()
+    n_children = adjacency[:, left].sum(axis=1)
     total = 0.0
-    for node in order:
+    for node in order[left[order]]:
         total -= np.log(np.count_nonzero(left & (n_children == 0)))
         left[node] = False
         n_children = n_children - adjacency[:, node]

@@ -61,6 +61,8 @@ class NodeTable:
     scores : ndarray of shape (2**K, width) or None
         Log score of each parent set, -inf where there is none. None where only
         maxima are kept.
+    background : bool
+        Whether the node is in the background: it has no parents, and no score.
     """
 
     node: int
@@ -72,6 +74,7 @@ class NodeTable:
     log_sums: np.ndarray | None = field(default=None, repr=False)
     ratios: np.ndarray | None = field(default=None, repr=False)
     maxima: np.ndarray | None = field(default=None, repr=False)
+    background: bool = False
 
     @property
     def n_candidates(self):
@@ -206,6 +209,11 @@ class ScoreTables(Sequence):
     def __getitem__(self, node):
         return self.nodes[node]
 
+    @property
+    def n_main(self):
+        """Number of nodes that are not in the background: what orders are of."""
+        return sum(not table.background for table in self.nodes)
+
     def views(self):
         """What kernels see of the tables."""
         return TableViews(self.nodes)
@@ -218,10 +226,14 @@ class ScoreTables(Sequence):
         )
 
     def best_dag(self, order):
-        """The best DAG whose parents all stand to the right of their children."""
+        """The best DAG whose parents all stand to the right of their children.
+
+        Those in the background do so wherever the order has them.
+        """
         n = len(self)
         place = np.empty(n, dtype=np.intp)
         place[order] = np.arange(n)
+        place[[table.background for table in self.nodes]] = n
         adjacency = np.zeros((n, n), dtype=bool)
         for table in self.nodes:
             after = place > place[table.node]
@@ -441,7 +453,8 @@ def is_current(table, space):
         np.array_equal(np.sort(table.candidates), space.candidates(table.node))
         and np.array_equal(table.outsiders, space.outsiders(table.node))
         and table.required == space.required_mask(table.node)
-        and (table.width > 1) == space.extended
+        and (table.width > 1) == (space.extended and not table.background)
+        and table.background == space.in_background[table.node]
     )
 
 
@@ -495,6 +508,10 @@ def score_table(score, space, node, workspace, complete=True):
     If not `complete`, sets that score less than one of their subsets may be left out.
     """
     candidates, outsiders = space.candidates(node), space.outsiders(node)
+    if space.in_background[node]:
+        scores, own = workspace.take((1, 1)), np.array([node])
+        scores[:] = 0.0
+        return NodeTable(node, candidates, outsiders, 0, own, scores, background=True)
     columns = table_columns(space, node)
     scores = workspace.take((1 << len(candidates), len(columns)))
     required = space.required_mask(node)

@@ -25,7 +25,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag._data import names_of, resolve_index, unique_rows
 from skbidag._posterior import (
-    as_kind,
     edge_draws,
     graph_counts,
     split_rhat_of_counts,
@@ -617,7 +616,7 @@ def top_cpdags(estimator: Any, k: int = 5) -> Bunch:
     samples = estimator.dag_samples_
     packed = np.concatenate(
         [
-            np.packbits(as_kind(dags, "cpdag"), axis=-1)
+            np.packbits(samples.as_kind(dags, "cpdag"), axis=-1)
             for chain in range(samples.n_chains)
             for dags in samples.slices(chain)
         ]

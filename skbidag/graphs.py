@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skbidag._core import _graphs
+from skbidag._equivalence import to_cpdags
 from skbidag._sklearn import Interval, StrOptions, validate_params
 
 if TYPE_CHECKING:
@@ -323,17 +324,30 @@ def topological_order(A: ArrayLike) -> NDArray[np.intp]:
 
 
 @validate_params({"A": ["array-like"]}, prefer_skip_nested_validation=True)
-def to_cpdag(A: ArrayLike) -> NDArray[np.bool_]:
+def to_cpdag(
+    A: ArrayLike,
+    background: ArrayLike | None = None,
+    targets: Sequence[Sequence[int]] = (),
+) -> NDArray[np.bool_]:
     """Turn a DAG into the CPDAG of its Markov equivalence class.
 
     DAGs with the same skeleton and v-structures imply the same conditional
     independences, and data alone cannot tell them apart. The completed partially
     directed acyclic graph (CPDAG, also essential graph) stands for all of them.
 
+    Interventions tell more: an experiment that sets some variables gives the direction
+    of every edge between one of these and another variable. DAGs that agree in these
+    as well make up an interventional equivalence class [2]_.
+
     Parameters
     ----------
     A : array-like of shape (n_nodes, n_nodes)
         A DAG. ``A[i, j]`` is 1 where there is an edge i -> j, 0 elsewhere.
+    background : array-like of bool, shape (n_nodes,), default=None
+        Nodes that have no parents in any DAG that counts as equivalent.
+    targets : sequence of sequences of int, default=()
+        The nodes that are set in each experiment. Every node must be left alone in
+        some rows of the data, which need not be without any intervention.
 
     Returns
     -------
@@ -349,12 +363,18 @@ def to_cpdag(A: ArrayLike) -> NDArray[np.bool_]:
     Notes
     -----
     The edges are labelled in the order of [1]_, in time proportional to their number
-    once the matrix is read.
+    once the matrix is read. Interventional classes are Markov equivalence classes of
+    larger DAGs [3]_, in which each experiment has a node that points at its targets:
+    here two, not joined, so that these edges keep their direction in the whole class.
 
     References
     ----------
     .. [1] D. M. Chickering (1995). A transformational characterization of equivalent
        Bayesian network structures. UAI.
+    .. [2] A. Hauser & P. Bühlmann (2012). Characterization and greedy learning of
+       interventional Markov equivalence classes of directed acyclic graphs. JMLR 13.
+    .. [3] K. D. Yang, A. Katcoff & C. Uhler (2018). Characterizing and learning
+       equivalence classes of causal DAGs under interventions. ICML.
 
     Examples
     --------
@@ -369,12 +389,26 @@ def to_cpdag(A: ArrayLike) -> NDArray[np.bool_]:
     array([[0, 1, 0],
            [0, 0, 0],
            [0, 1, 0]])
+
+    Once its middle has been set, the chain cannot be turned around either:
+
+    >>> to_cpdag([[0, 1, 0], [0, 0, 1], [0, 0, 0]], targets=[[1]]).astype(int)
+    array([[0, 1, 0],
+           [0, 0, 1],
+           [0, 0, 0]])
     """
     dag = check_adjacency(A)
-    cpdag = np.empty(dag.shape, dtype=bool)
-    if _graphs.cpdags(dag.view(np.uint8)[None], cpdag.view(np.uint8)[None]) >= 0:
+    if background is not None:
+        background = np.asarray(background, dtype=bool)
+        if dag[:, background].any():
+            raise ValueError("A has edges to nodes that are in the background.")
+    for target in targets:
+        for node in target:
+            _check_node(node, len(dag))
+    cpdags, cyclic = to_cpdags(dag[None], background, targets)
+    if cyclic >= 0:
         raise ValueError("A must be a DAG to have a CPDAG, but it has a cycle.")
-    return cpdag
+    return cpdags[0]
 
 
 def _consistent_extension(G):

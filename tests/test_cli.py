@@ -714,6 +714,23 @@ def test_kept_constant_column_has_no_edges():
 # ---------------------------------------------------------------------- constraints
 
 
+def test_background(gaussian):
+    run(gaussian, "--background", "a", *QUICK, "--out", "given", "--quiet")
+    summary = json.loads(Path("given/summary.json").read_text())
+    assert summary["data"]["background"] == ["a"]
+    assert summary["parameters"]["background"] == ["a"]
+    edges = pd.read_csv("given/edges.csv")
+    assert len(edges)
+    assert "a" not in set(edges["to"])
+    page = Path("given/report.html").read_text(encoding="utf-8")
+    assert '<th scope="row">background</th><td><code>a</code></td>' in page
+
+
+def test_background_that_is_no_variable(gaussian, capsys):
+    run(gaussian, "--background", "z", *QUICK, code=2)
+    assert "--background z: there is no column 'z'" in capsys.readouterr().err
+
+
 def test_constraints_and_tiers(gaussian):
     write("from,to,kind\nc,a,required\nb,a,forbidden\n", "constraints.csv")
     write("a,2\nb,1\n", "tiers.csv")

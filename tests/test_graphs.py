@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import helpers
 from helpers import graph
 from skbidag._core import _graphs
+from skbidag._equivalence import to_cpdags
 from skbidag.graphs import (
     align_labels,
     ancestors,
@@ -81,6 +82,57 @@ def test_to_cpdag_of_all_dags_with_four_nodes(dags4, cpdags4):
     assert len(dags4) == 543
     for A, expected in zip(dags4, cpdags4, strict=True):
         np.testing.assert_array_equal(to_cpdag(A), expected)
+
+
+def interventional_classes(dags, targets):
+    """Classes as Hauser & Bühlmann (2012) define them, and the union of each.
+
+    The same skeleton and v-structures and, for each experiment, the same skeleton
+    without the edges into its targets.
+    """
+    classes = defaultdict(list)
+    keys = []
+    for A in dags:
+        key = [(A | A.T).tobytes(), tuple(naive_v_structures(A))]
+        for target in targets:
+            left = A.copy()
+            left[:, target] = 0
+            key.append((left | left.T).tobytes())
+        keys.append(tuple(key))
+        classes[keys[-1]].append(A)
+    union = {key: np.any(members, axis=0) for key, members in classes.items()}
+    return [union[key] for key in keys]
+
+
+def families_of_targets():
+    """All families of one or two experiments with four nodes, and some of more."""
+    subsets = [
+        list(members) for size in (1, 2, 3) for members in combinations(range(4), size)
+    ]
+    yield from ([one] for one in subsets)
+    yield from combinations(subsets, 2)
+    rng = np.random.default_rng(0)
+    for size in (3, 4, 5) * 5:
+        yield [subsets[k] for k in rng.choice(len(subsets), size, replace=False)]
+
+
+@pytest.mark.slow
+def test_interventional_cpdags_of_all_dags_with_four_nodes(dags4):
+    dags = np.array(dags4, dtype=bool)
+    for targets in families_of_targets():
+        expected = interventional_classes(dags4, targets)
+        found, cyclic = to_cpdags(dags, targets=targets)
+        assert cyclic == -1
+        np.testing.assert_array_equal(found, expected, err_msg=str(targets))
+
+
+def test_targets_of_one_dag(dags4):
+    A = dags4[300]
+    np.testing.assert_array_equal(to_cpdag(A, targets=[[]]), to_cpdag(A))
+    everything = [[node] for node in range(4)]
+    np.testing.assert_array_equal(to_cpdag(A, targets=everything), A)
+    with pytest.raises(ValueError, match="node must be below 4, got 4"):
+        to_cpdag(A, targets=[[0, 4]])
 
 
 def test_batch_of_cpdags(dags4, cpdags4):

@@ -94,6 +94,14 @@ def _add_data(parser):
         metavar="FILE",
         help="CSV with lines: variable,tier; no edge leads from a tier to a lower one",
     )
+    group.add_argument(
+        "--background",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a variable that is given and has no parents, such as age or treatment; "
+        "may be given several times",
+    )
 
 
 def _add_columns(group):

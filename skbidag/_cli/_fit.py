@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from skbidag._cli._errors import InputError
 from skbidag._cli._knowledge import read_constraints, read_tiers
-from skbidag._cli._prepare import resolve_names
+from skbidag._cli._prepare import resolve_name, resolve_names
 from skbidag._cli._wording import PARAMETERS, SCORE_PARAMETERS, in_options, option
 
 KIND_OF_SCORE = {"bge": "continuous", "bde": "discrete"}
@@ -99,7 +99,7 @@ def make_score(given, kind):
 
 
 def constraints_for(arguments, variables):
-    """Read the files of constraints and tiers, as parameters of an estimator."""
+    """What is known beforehand, read from files, as parameters of an estimator."""
     parameters = {}
     if arguments.constraints is not None:
         edges = read_constraints(arguments.constraints)
@@ -117,6 +117,11 @@ def constraints_for(arguments, variables):
         for name, tier, _ in tiers:
             groups.setdefault(tier, []).append(name)
         parameters["tiers"] = [groups[tier] for tier in sorted(groups)]
+    if arguments.background:
+        names = list(dict.fromkeys(arguments.background))
+        for name in names:
+            resolve_name(name, variables, f"--background {name}")
+        parameters["background"] = names
     return parameters
 
 

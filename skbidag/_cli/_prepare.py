@@ -256,13 +256,17 @@ def resolve_names(entries, variables, path):
         The file, for messages.
     """
     for name, line in entries:
-        if name in variables.left_out:
-            raise InputError(
-                f"{path}, line {line}: column {name!r} is left out: "
-                f"{variables.left_out[name]}."
-            )
-        if name not in variables.names:
-            raise InputError(
-                f"{path}, line {line}: there is no column {name!r}; there are "
-                f"{', '.join(variables.names)}."
-            )
+        resolve_name(name, variables, f"{path}, line {line}")
+
+
+def resolve_name(name, variables, place):
+    """Complain about a name that is no variable, and say where it was given."""
+    if name in variables.left_out:
+        raise InputError(
+            f"{place}: column {name!r} is left out: {variables.left_out[name]}."
+        )
+    if name not in variables.names:
+        raise InputError(
+            f"{place}: there is no column {name!r}; there are "
+            f"{', '.join(variables.names)}."
+        )

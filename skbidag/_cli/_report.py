@@ -66,7 +66,7 @@ def make_report(summary, edges, estimator):
         "<main>",
         facts(summary),
         warnings_section(summary),
-        graph_section(pictures),
+        graph_section(pictures, summary),
         edges_section(edges, summary),
         probabilities_section(pictures, summary),
         chains_section(pictures, summary),
@@ -262,7 +262,7 @@ def warnings_section(summary):
     return section("Warnings", f"<ul>{items}</ul>", "warning")
 
 
-def graph_section(pictures):
+def graph_section(pictures, summary):
     """The network."""
     if pictures is None:
         return section(
@@ -273,7 +273,8 @@ def graph_section(pictures):
     return section(
         "The network",
         "<p>The darker and wider an edge, the more probable it is. The data tell an "
-        "edge's direction only where all DAGs that fit equally well share it.</p>"
+        "edge's direction only where all DAGs that fit equally well share it."
+        f"{background_text(summary)}</p>"
         + figures(
             pictures,
             consensus="<b>The consensus.</b> Variables are joined where that is more "
@@ -281,6 +282,12 @@ def graph_section(pictures):
             best="<b>The best DAG.</b> The one with the highest score that was found.",
         ),
     )
+
+
+def background_text(summary):
+    """Which variables are given."""
+    names = ", ".join(escape(name) for name in summary["data"]["background"])
+    return f" In the background, given and without parents: {names}." if names else ""
 
 
 def edges_section(edges, summary):
@@ -385,6 +392,8 @@ def data_section(summary):
         "kind": data["kind"],
         "variables": ", ".join(data["variables"]),
     }
+    if data["background"]:
+        rows["background"] = ", ".join(data["background"])
     notes = "".join(f"<li>{escape(note)}</li>" for note in data["notes"])
     return section("The data", settings_table(rows) + f"<ul>{notes}</ul>")
 

@@ -115,6 +115,7 @@ def summarize(argv, table, variables, result):
             "n_rows": variables.n_rows,
             "n_variables": len(variables.names),
             "variables": variables.names,
+            "background": estimator.get_params(deep=False)["background"] or [],
             "left_out": variables.left_out,
             "notes": variables.notes,
         },

@@ -80,4 +80,4 @@ def in_options(message):
     message = re.sub(
         rf"(?<![-\w])({either})\b", lambda found: option(found[1]), message
     )
-    return re.sub(r"^tiers\b", "--tiers", message)
+    return re.sub(r"^(tiers|background)\b", r"--\1", message)

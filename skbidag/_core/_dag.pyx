@@ -290,13 +290,13 @@ cdef class DAGChain(OrderedDAG):
         cdef Py_ssize_t s
         cdef double top = -INFINITY, total = 0.0, u
         self.propose_relocation(node)
-        for s in range(self.n):
+        for s in range(self.n_main):
             top = max(top, self.slot_total[s])
-        for s in range(self.n):
+        for s in range(self.n_main):
             self.weight[s] = skb_exp(self.slot_total[s] - top)
             total += self.weight[s]
         u = uniform(self.bitgen) * total
-        for s in range(self.n):
+        for s in range(self.n_main):
             u -= self.weight[s]
             if u < 0:
                 return s
@@ -424,7 +424,7 @@ cdef class DAGChain(OrderedDAG):
         cdef bint empty = True
         for i in range(self.n):
             self.position[i] = <Py_ssize_t> self.place[i]
-            empty = empty and self.nearest[i] == self.n
+            empty = empty and self.nearest[i] == self.n_main
         if empty:
             return False
         memcpy(self.kept_dag, self.dag, self.n * sizeof(ParentSet))
@@ -444,19 +444,23 @@ cdef class DAGChain(OrderedDAG):
         cdef Py_ssize_t p, q
         cdef int move = REDRAW
         cdef bint changed = True
-        while move < REORDERING and u >= self.move_below[move]:
-            move += 1
+        # a single node has one order, but other parents in the background
+        if self.n_main > 1:
+            while move < REORDERING and u >= self.move_below[move]:
+                move += 1
         if move == REDRAW:
-            changed = self.redraw(below(self.bitgen, self.n))
+            changed = self.redraw(self.views.main[below(self.bitgen, self.n_main)])
         elif move == TRANSPOSITION:
-            changed = self.transpose(below(self.bitgen, self.n - 1))
+            changed = self.transpose(below(self.bitgen, self.n_main - 1))
         elif move == SWAP:
-            p = below(self.bitgen, self.n)
-            q = below(self.bitgen, self.n - 1)
+            p = below(self.bitgen, self.n_main)
+            q = below(self.bitgen, self.n_main - 1)
             q += q >= p
             changed = self.swap(min(p, q), max(p, q))
         elif move == RELOCATION:
-            changed = self.relocate(below(self.bitgen, self.n))
+            changed = self.relocate(
+                self.views.main[below(self.bitgen, self.n_main)]
+            )
         elif move == REVERSAL:
             changed = self.reverse_edge()
         else:

@@ -170,7 +170,7 @@ cdef class OrderChain(OrderState):
 
     cdef bint relocate(self, Py_ssize_t node) noexcept nogil:
         cdef:
-            Py_ssize_t n = self.n, s, slot = n - 1
+            Py_ssize_t n = self.n_main, s, slot = n - 1
             Py_ssize_t from_ = <Py_ssize_t> self.place[node]
             double top = -INFINITY, total = 0.0, u, least
             Py_ssize_t best = 0
@@ -200,7 +200,7 @@ cdef class OrderChain(OrderState):
     cdef void step(self) noexcept nogil:
         cdef:
             double u = uniform(self.bitgen)
-            Py_ssize_t n = self.n, p, q, node
+            Py_ssize_t n = self.n_main, p, q
             int move
             bint changed
         if u < self.swap_below:
@@ -217,18 +217,18 @@ cdef class OrderChain(OrderState):
         else:
             move = RELOCATION
             if self.scan:
-                node = self.scan_node
-                self.scan_node = (node + 1) % n
+                p = self.scan_node
+                self.scan_node = (p + 1) % n
             else:
-                node = below(self.bitgen, n)
-            changed = self.relocate(node)
+                p = below(self.bitgen, n)
+            changed = self.relocate(self.views.main[p])
         self.proposed[move] += 1
         self.accepted[move] += changed
 
     def run(self, Py_ssize_t n_steps):
         """Make `n_steps` steps without holding the GIL."""
         cdef Py_ssize_t _
-        if self.n < 2:
+        if self.n_main < 2:
             return  # one order only: every step stays on it
         with nogil:
             for _ in range(n_steps):
@@ -246,26 +246,27 @@ cdef class OrderChain(OrderState):
         log_score : float
             Of the local optimum, at which the chain then stands.
         """
-        cdef Py_ssize_t node, s, best, since_change = 0
+        cdef Py_ssize_t k, node, s, best, since_change = 0
         cdef double least
-        if self.n < 2:
+        if self.n_main < 2:
             return self.current
         with nogil:
             self.refresh()
-            node = below(self.bitgen, self.n)
-            while since_change < self.n:
+            k = below(self.bitgen, self.n_main)
+            while since_change < self.n_main:
+                node = self.views.main[k]
                 self.propose_relocation(node)
                 best = <Py_ssize_t> self.place[node]
                 least = self.least_gain(self.slot_total[best])
                 # the first of equals, which must not be up to rounding
-                for s in range(self.n):
+                for s in range(self.n_main):
                     if self.slot_total[s] > self.slot_total[best] + least:
                         best = s
                 since_change += 1
                 if best != <Py_ssize_t> self.place[node]:
                     self.apply_relocation(node, best)
                     since_change = 0
-                node = (node + 1) % self.n
+                k = (k + 1) % self.n_main
             self.refresh()
             self.inspect(self.current)
         return self.current
@@ -278,15 +279,15 @@ cdef class OrderChain(OrderState):
         """
         cdef Py_ssize_t p, q, left, right
         cdef double change, most
-        if self.n < 2:
+        if self.n_main < 2:
             return self.current
         with nogil:
             self.refresh()
             while True:
                 left, right, most = 0, 0, self.least_gain(self.current)
                 # the first of equals, which must not be up to rounding
-                for p in range(self.n - 1):
-                    for q in range(p + 1, min(p + reach + 1, self.n)):
+                for p in range(self.n_main - 1):
+                    for q in range(p + 1, min(p + reach + 1, self.n_main)):
                         change = self.propose_swap(p, q)
                         if change > most:
                             left, right = p, q
@@ -303,12 +304,12 @@ cdef class OrderChain(OrderState):
     def kick(self, Py_ssize_t n_moves):
         """Put `n_moves` random nodes at random places, required edges permitting."""
         cdef Py_ssize_t _, node, slot
-        if self.n < 2:
+        if self.n_main < 2:
             return
         with nogil:
             for _ in range(n_moves):
-                node = below(self.bitgen, self.n)
-                slot = below(self.bitgen, self.n)
+                node = self.views.main[below(self.bitgen, self.n_main)]
+                slot = below(self.bitgen, self.n_main)
                 self.propose_relocation(node)
                 if self.slot_total[slot] > -INFINITY:
                     self.apply_relocation(node, slot)
@@ -320,9 +321,9 @@ cdef class OrderChain(OrderState):
         return self.propose_swap(p, q)
 
     def relocation_scores(self, Py_ssize_t node):
-        """Log scores with `node` put at each of the n places."""
+        """Log scores with `node` put at each of the places."""
         self.propose_relocation(node)
-        return np.array(self.slot_total)
+        return np.array(self.slot_total[:self.n_main])
 
     # ------------------------------------------------------------ drawing a DAG
 

@@ -26,6 +26,7 @@ cdef class OrderState:
     cdef:
         TableViews views
         Py_ssize_t n
+        Py_ssize_t n_main  # places that moves change: the first ones
         bint maximize
         # `place` is the position of each node, with -1 in the padding
         Py_ssize_t[::1] order_

@@ -6,7 +6,8 @@ State
     A permutation of the nodes. The parents of a node stand to the right of it. With
     each node, its standing: the mask of its candidates to the right, and its log
     score, the sum (for sampling) or the maximum (for searching) over all its parent
-    sets within them and with at most one outsider to the right.
+    sets within them and with at most one outsider to the right. Nodes in the background
+    stand at the end, where nothing moves them: all others may have them as parents.
 What stays true
     Every node's score is that of the present order. Where a candidate passes a node,
     the score is looked up: the row of its new mask is added up. Where an outsider
@@ -73,6 +74,7 @@ cdef class OrderState:
         cdef Py_ssize_t n = views.n_nodes
         self.views = views
         self.n = n
+        self.n_main = views.n_main
         self.standing = <Standing *> calloc(3 * n, sizeof(Standing))
         if self.standing == NULL:
             raise MemoryError()
@@ -88,12 +90,18 @@ cdef class OrderState:
     # ------------------------------------------------------------------ state
 
     cdef object take_order(self, object order):
-        """Move to an order."""
-        cdef Py_ssize_t p
+        """Move to an order; those in the background are at its end in any case."""
+        cdef Py_ssize_t p, q = 0, r = self.n_main
         cdef const Py_ssize_t[::1] given = np.ascontiguousarray(order, dtype=np.intp)
         if sorted(given) != list(range(self.n)):
             raise ValueError("order must be a permutation of the nodes")
-        self.order_[:] = given
+        for p in range(self.n):
+            if self.views.in_background[given[p]]:
+                self.order_[r] = given[p]
+                r += 1
+            else:
+                self.order_[q] = given[p]
+                q += 1
         with nogil:
             for p in range(self.n):
                 self.place[self.order_[p]] = p
@@ -110,6 +118,11 @@ cdef class OrderState:
     def order(self):
         """The present order, parents to the right of their children."""
         return np.array(self.order_)
+
+    @property
+    def background(self):
+        """Which nodes are in the background, at the end of every order."""
+        return self.views.background
 
     @property
     def node_scores(self):
@@ -364,7 +377,7 @@ cdef class OrderState:
         self.current += change
 
     cdef void propose_relocation(self, Py_ssize_t node) noexcept nogil:
-        """Log scores of the order with `node` at each of the n places.
+        """Log scores of the order with `node` at each of the places.
 
         With the others in their present order, slot s has the first s of them to
         the left of `node`, which then may be their parent, and the rest to its
@@ -374,11 +387,12 @@ cdef class OrderState:
         places in the present order.
         """
         cdef:
-            Py_ssize_t n = self.n
+            Py_ssize_t n = self.n_main
             Py_ssize_t from_ = <Py_ssize_t> self.place[node]
             Py_ssize_t p, s, other
-            double total
-        # Left of all: nobody may have it as a parent. Right of all: everybody.
+            double total, right = n - 0.5
+        # Left of all: nobody may have it as a parent. Right of all but the background:
+        # everybody.
         self.place[node] = -1.0
         for p in range(from_):
             other = self.order_[p]
@@ -387,7 +401,7 @@ cdef class OrderState:
                 self.new[p] = self.pass_by(
                     other, &self.standing[other], NOBODY, node, p
                 )
-        self.place[node] = n
+        self.place[node] = right
         for p in range(from_ + 1, n):
             other = self.order_[p]
             self.new[p] = self.standing[other]
@@ -397,7 +411,7 @@ cdef class OrderState:
                 )
 
         # Its own score: start right of all, step left over one node at a time.
-        self.slot[n - 1] = self.look_up(node, 0, n)
+        self.slot[n - 1] = self.look_up(node, self.mask_from(node, right), right)
         for s in range(n - 2, -1, -1):
             # the others' places have a gap at from_
             self.place[node] = (s if s <= from_ else s + 1) - 0.5

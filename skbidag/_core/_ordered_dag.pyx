@@ -12,7 +12,8 @@ The order's probability
     another. So the probability q of an order is the product of 1 / available over its
     places. A node is available from the place left of its nearest parent on (from the
     very first if it has none) to its own: what q takes are numbers of such intervals
-    that cover a place.
+    that cover a place. Nodes in the background have no part in it: they stand before
+    the first is drawn, and nobody waits for them.
     Over the pairs of a DAG and an order, P(DAG) q(order | DAG) has P as its marginal
     over DAGs, for the q of all orders of a DAG add up to one. That is what makes a
     walk over orders one over DAGs: what would be accepted among orders, with parents
@@ -31,7 +32,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from skbidag._core._parents cimport ParentSet, lowest_bit
+from skbidag._core._parents cimport ParentSet, lowest_bit, mark_edges
 from skbidag._core._random cimport below, bitgen_of
 from skbidag._core._restricted cimport RestrictedSums
 from skbidag._core._reversal cimport EdgeReversal
@@ -51,7 +52,7 @@ cdef class OrderedDAG(OrderState):
     """
 
     def __cinit__(self, TableViews views, bit_generator, *args, **kwargs):
-        cdef Py_ssize_t n = views.n_nodes, k
+        cdef Py_ssize_t n = views.n_nodes, k, n_placed = views.n_main
         cdef Py_ssize_t padded = views.n_places
         self.bit_generator = bit_generator
         self.bitgen = bitgen_of(bit_generator)
@@ -64,6 +65,12 @@ cdef class OrderedDAG(OrderState):
         self.log_of = <double *> calloc(2 * (n + 2) + padded + n, sizeof(double))
         if self.children == NULL or self.nearest == NULL or self.log_of == NULL:
             raise MemoryError()
+        for k in range(n):
+            self.nearest[k] = self.n_main
+            if views.in_background[k]:
+                self.order_[n_placed] = k
+                self.place[k] = n_placed
+                n_placed += 1
         self.available = self.nearest + n
         self.work = self.available + n + 1
         self.log_step = self.log_of + n + 2
@@ -113,12 +120,15 @@ cdef class OrderedDAG(OrderState):
     @property
     def adjacency(self):
         """The DAG: ``adjacency[i, j]`` is the edge i -> j."""
-        cdef Py_ssize_t node, k
-        dag = np.zeros((self.n, self.n), dtype=bool)
+        cdef Py_ssize_t node
+        cdef unsigned char[:, ::1] packed
+        packed = np.zeros((self.n, (self.n + 7) // 8), dtype=np.uint8)
         for node in range(self.n):
-            for k in range(self.reversal.n_parents(node)):
-                dag[self.reversal.parent_of(node, k), node] = True
-        return dag
+            mark_edges(
+                &packed[0, 0], packed.shape[1], &self.views.nodes[node], node,
+                self.dag[node],
+            )
+        return np.unpackbits(packed, axis=-1, count=self.n).astype(bool)
 
     @property
     def log_order_probability(self):
@@ -130,7 +140,7 @@ cdef class OrderedDAG(OrderState):
         """What is known of the order: nearest parents by node, available by place."""
         return (
             np.array([self.nearest[i] for i in range(self.n)]),
-            np.array([self.available[p] for p in range(self.n)]),
+            np.array([self.available[p] for p in range(self.n_main)]),
         )
 
     cdef object ordered_dag(self):
@@ -156,11 +166,14 @@ cdef class OrderedDAG(OrderState):
     cdef Py_ssize_t nearest_of(
         self, Py_ssize_t node, ParentSet parents
     ) noexcept nogil:
-        """Place of the nearest of some parents; n if there is none."""
+        """Place of the nearest of some parents; `n_main` if there is none.
+
+        The background, which nobody waits for, stands there and beyond.
+        """
         cdef:
             const NodeView *view = &self.views.nodes[node]
             int64_t rest = parents.subset
-            double place = self.n
+            double place = self.n_main
         while rest:
             place = min(place, self.place[view.candidates[lowest_bit(rest)]])
             rest &= rest - 1
@@ -226,19 +239,20 @@ cdef class OrderedDAG(OrderState):
     cdef double log_probability(self) noexcept nogil:
         cdef Py_ssize_t p
         cdef double total = 0.0
-        for p in range(self.n):
+        for p in range(self.n_main):
             total -= self.log_of[self.available[p]]
         return total
 
     cdef double arrange(self) noexcept nogil:
         """Find anew who is available where; returns the order's log probability."""
-        cdef Py_ssize_t i, p, n_available = 0
+        cdef Py_ssize_t i, k, p, n_available = 0
         memset(self.available, 0, (self.n + 1) * sizeof(Py_ssize_t))
-        for i in range(self.n):
+        for k in range(self.n_main):
+            i = self.views.main[k]
             self.nearest[i] = self.nearest_of(i, self.dag[i])
             self.available[<Py_ssize_t> self.place[i]] += 1
             self.available[self.nearest[i]] -= 1
-        for p in range(self.n):
+        for p in range(self.n_main):
             n_available += self.available[p]
             self.available[p] = n_available
         return self.log_probability()
@@ -266,11 +280,11 @@ cdef class OrderedDAG(OrderState):
         for node in range(self.n):
             self.turn_marks(node, self.dag[node])
             n_left[node] = self.reversal.n_parents(node)
-            if n_left[node] == 0:
-                self.nearest[node] = self.n
+            if n_left[node] == 0 and not self.views.in_background[node]:
+                self.nearest[node] = self.n_main
                 free_nodes[n_free] = node
                 n_free += 1
-        for p in range(self.n - 1, -1, -1):
+        for p in range(self.n_main - 1, -1, -1):
             self.available[p] = n_free
             k = below(self.bitgen, n_free)
             node = free_nodes[k]

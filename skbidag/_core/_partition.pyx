@@ -4,11 +4,12 @@
 
 State
     An ordered partition of the nodes into blocks, left to right. The parents of a
-    node stand in blocks to the right of its own, at least one of them in the very
-    next block; the last block holds the roots. So each DAG has one partition (peel
-    off the nodes without parents, block by block), and sampling partitions by the
-    summed scores of their DAGs gives each DAG its own weight, once. With each node:
-    its log score, the sum over the parent sets that its block permits.
+    node stand in blocks to the right of its own, at least one of them in the very next
+    block; the last block holds the roots. Nodes in the background are in no block: they
+    stand right of all, and a node whose parents are all there is a root. So each DAG
+    has one partition (peel off the nodes without parents, block by block), and sampling
+    partitions by the summed scores of their DAGs gives each DAG its own weight, once.
+    With each node: its log score, the sum over the parent sets that its block permits.
 Moves
     *swap*: exchange two nodes of different blocks. *adjacent swap*: of two adjacent
     blocks. Both leave the sizes of the blocks alone and so are symmetric.
@@ -84,12 +85,14 @@ cdef class PartitionChain:
         object bit_generator
         skb_bitgen *bitgen
         Py_ssize_t n
+        Py_ssize_t n_main
         double swap_below
         double adjacent_below
         double split_below
         double relocation_below
         # state: the nodes by blocks; where each of the blocks starts, then n; the
-        # place of each node in `order`; and its block, with -1 in the padding
+        # place of each node in `order`; and its block, with -1 in the padding, and
+        # infinity in the background, of which `order` has no nodes
         Py_ssize_t n_blocks
         Py_ssize_t[::1] order
         Py_ssize_t[::1] start
@@ -115,13 +118,14 @@ cdef class PartitionChain:
     def __init__(
         self, TableViews views, bit_generator, partition, move_probabilities
     ):
-        cdef Py_ssize_t n = views.n_nodes
+        cdef Py_ssize_t n = views.n_nodes, i
         self.views = views
         self.sums = RestrictedSums(views)
         self.reversal = EdgeReversal(views, self.sums)
         self.bit_generator = bit_generator
         self.bitgen = bitgen_of(bit_generator)
         self.n = n
+        self.n_main = views.n_main
         self.swap_below = move_probabilities[SWAP]
         self.adjacent_below = self.swap_below + move_probabilities[ADJACENT_SWAP]
         self.split_below = self.adjacent_below + move_probabilities[SPLIT_JOIN]
@@ -130,6 +134,9 @@ cdef class PartitionChain:
         self.start = np.zeros(n + 2, dtype=np.intp)
         self.position = np.zeros(n, dtype=np.intp)
         self.block = np.full(views.n_places, -1.0)
+        for i in range(n):
+            if views.in_background[i]:
+                self.block[i] = INFINITY
         self.score = np.zeros(n)
         self.best_block = np.zeros(n)
         self.new_score = np.zeros(n)
@@ -146,17 +153,23 @@ cdef class PartitionChain:
     # ------------------------------------------------------------------ state
 
     def set_partition(self, partition):
-        """Move to a partition, given by the number of each node's block."""
+        """Move to a partition, given by the number of each node's block.
+
+        What is said of nodes in the background is not looked at.
+        """
+        cdef Py_ssize_t i
         partition = np.asarray(partition, dtype=np.intp)
-        sizes = np.bincount(partition) if len(partition) == self.n else [0]
+        main = np.array([self.views.main[i] for i in range(self.n_main)])
+        sizes = np.bincount(partition[main]) if len(partition) == self.n else [0]
         if 0 in sizes:
             raise ValueError("partition must number the blocks 0, 1, ..., none empty")
-        self.set_blocks(np.argsort(partition, kind="stable"), np.cumsum(sizes))
+        by_block = np.argsort(partition[main], kind="stable")
+        self.set_blocks(main[by_block], np.cumsum(sizes))
 
     def set_blocks(self, order, ends):
         """Move to a partition, given by the nodes in order and the blocks' ends."""
         cdef Py_ssize_t b
-        np.asarray(self.order)[:] = order
+        np.asarray(self.order)[:self.n_main] = order
         self.n_blocks = len(ends)
         self.start[0] = 0
         for b in range(self.n_blocks):
@@ -167,13 +180,18 @@ cdef class PartitionChain:
 
     @property
     def partition(self):
-        """The number of each node's block, from the left."""
-        return np.asarray(self.block)[:self.n].astype(np.intp)
+        """The number of each node's block, from the left; -1 in the background."""
+        return whole_numbers(self.block[:self.n])
+
+    @property
+    def background(self):
+        """Which nodes are in the background, and in no block."""
+        return self.views.background
 
     @property
     def best_partition(self):
         """The best partition seen."""
-        return np.asarray(self.best_block).astype(np.intp)
+        return whole_numbers(self.best_block)
 
     @property
     def node_scores(self):
@@ -203,7 +221,7 @@ cdef class PartitionChain:
 
     def __getstate__(self):
         return {
-            "order": np.array(self.order),
+            "order": np.array(self.order[:self.n_main]),
             "ends": np.array(self.start[1:self.n_blocks + 1]),
             "best_partition": self.best_partition,
             "best_log_score": self.best_log_score,
@@ -358,8 +376,8 @@ cdef class PartitionChain:
         if self.n_blocks == 1:
             return False
         while self.block[i] == self.block[j]:
-            i = below(self.bitgen, self.n)
-            j = below(self.bitgen, self.n)
+            i = self.views.main[below(self.bitgen, self.n_main)]
+            j = self.views.main[below(self.bitgen, self.n_main)]
         return self.try_swap(i, j)
 
     cdef bint swap_adjacent(self) noexcept nogil:
@@ -536,7 +554,7 @@ cdef class PartitionChain:
         cdef:
             Py_ssize_t b = <Py_ssize_t> self.block[node], c, p
             bint alone = self.size(b) == 1
-        for p in range(self.position[node], self.n - 1):
+        for p in range(self.position[node], self.n_main - 1):
             self.order[p] = self.order[p + 1]
             self.position[self.order[p]] = p
         for c in range(b + 1, self.n_blocks + 1):
@@ -557,7 +575,7 @@ cdef class PartitionChain:
                 self.start[c + 1] = self.start[c]
             self.n_blocks += 1
         to = self.start[b + 1]
-        for p in range(self.n - 1, to, -1):
+        for p in range(self.n_main - 1, to, -1):
             self.order[p] = self.order[p - 1]
         self.order[to] = node
         for c in range(b + 1, self.n_blocks + 1):
@@ -708,7 +726,9 @@ cdef class PartitionChain:
             changed = self.split_or_join()
         elif u < self.relocation_below:
             move = RELOCATION
-            changed = self.relocate(below(self.bitgen, self.n))
+            changed = self.relocate(
+                self.views.main[below(self.bitgen, self.n_main)]
+            )
         else:
             move = REVERSAL
             changed = self.reverse_edge()
@@ -718,7 +738,7 @@ cdef class PartitionChain:
     def run(self, Py_ssize_t n_steps):
         """Make `n_steps` steps without holding the GIL."""
         cdef Py_ssize_t t
-        if self.n < 2:
+        if self.n_main < 2:
             return  # one partition only: every step stays on it
         with nogil:
             self.refresh()
@@ -839,7 +859,7 @@ cdef class PartitionChain:
         self.n_blocks = deepest + 1
         for b in range(self.n_blocks):
             self.start[b] = end
-            for p in range(self.n):
+            for p in range(self.n_main):
                 if self.reversal.depth[self.position[p]] == deepest - b:
                     self.order[end] = self.position[p]
                     end += 1
@@ -851,3 +871,9 @@ cdef class PartitionChain:
 cdef inline double ways(Py_ssize_t size, Py_ssize_t unit) noexcept nogil:
     """Ways to split a block into an ordered pair, in units of 2^unit."""
     return ldexp(1.0, <int> (size - unit)) - ldexp(2.0, <int> -unit)
+
+
+def whole_numbers(block):
+    """Numbers of blocks; -1 for those in the background, which are in none."""
+    block = np.asarray(block)
+    return np.where(np.isfinite(block), block, -1).astype(np.intp)

@@ -25,6 +25,10 @@ cdef class RestrictedSums:
         # the masks of each node, as last found
         int64_t *allowed
         int64_t *needed
+        # what each node has as a root, with parents in the background; and places
+        # that permit these, and no others
+        double *root_score
+        double *background
         Py_ssize_t n_rows
         RememberedRow *rows
         double *ratios

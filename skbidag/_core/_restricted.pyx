@@ -106,13 +106,25 @@ cdef class RestrictedSums:
         )
         if self.allowed == NULL or self.rows == NULL or self.ratios == NULL:
             raise MemoryError
+        self.root_score = <double *> calloc(self.n + views.n_places, sizeof(double))
+        if self.root_score == NULL:
+            raise MemoryError
+        self.background = self.root_score + self.n
+        for k in range(views.n_places):
+            self.background[k] = -1.0
+        for k in range(self.n):
+            if views.in_background[k]:
+                self.background[k] = 1.0
         self.needed = self.allowed + self.n
         self.top = self.ratios + self.n_rows * self.width
         for k in range(self.n_rows):
             self.rows[k].node = -1
             self.rows[k].ratios = self.ratios + k * self.width
+        for k in range(self.n):
+            self.root_score[k] = self.look_up_free(k, self.background)
 
     def __dealloc__(self):
+        free(self.root_score)
         free(self.allowed)
         free(self.rows)
         free(self.ratios)
@@ -125,7 +137,8 @@ cdef class RestrictedSums:
     ) noexcept nogil:
         """Log sums of the nodes of one block, whose need is at `near`.
 
-        Infinity says that they have none: they are roots. `scores` gets the sums, by
+        Infinity says that they have none: they are roots, with parents in the
+        background at most. `scores` gets the sums, by
         node. Stops, and tells, at the first node without a permitted parent set.
         """
         cdef Py_ssize_t k
@@ -191,7 +204,7 @@ cdef class RestrictedSums:
             double base, unit, total, least, least_near, scale
             double near_sum, unused, without
         if near == INFINITY:
-            return view.scores[view.base_column]
+            return self.root_score[node]
         self.counts[LOOKUPS] += 1
         base = view.log_sums[allowed]
         if base == -INFINITY:
@@ -394,7 +407,10 @@ cdef class RestrictedSums:
             Py_ssize_t column
             Lot lot
         if near == INFINITY:
-            return ParentSet(0, view.base_column)
+            if self.views.n_main == self.n:
+                return ParentSet(0, view.base_column)
+            self.find_masks(node, self.background, 1.0)
+            return self.draw_free(node, self.background, log_total, bitgen)
         lot = Lot(uniform(bitgen), -1.0, view.base_column)
         if not self.falls_on_near(&lot, node, place, near, log_total):
             self.falls_on_needed(&lot, node, place, near, log_total)

@@ -1,6 +1,7 @@
 """A DAG of the tables, and the reversal of one of its edges."""
 
 cimport cython
+from libc.stdint cimport int64_t
 
 from skbidag._core._parents cimport ParentSet
 from skbidag._core._random cimport skb_bitgen
@@ -22,6 +23,8 @@ cdef class EdgeReversal:
         signed char *of_child
         double *place
         double *score
+        # of the candidates of each node, those that are not in the background
+        int64_t *main_parents
 
     cdef double propose(
         self, const Py_ssize_t *order, const Py_ssize_t *position, skb_bitgen *bitgen

@@ -3,7 +3,8 @@
 """Reversal of an edge of a DAG (Grzegorczyk & Husmeier 2008).
 
 State
-    A DAG, as one parent set in each node's table.
+    A DAG, as one parent set in each node's table. Edges from the background, which
+    cannot be turned around, do not count as edges here.
 Move
     An edge is drawn, each as probable as another, and turned around, both its ends
     getting new parents. Both lose theirs; the former parent draws new ones with the
@@ -45,7 +46,8 @@ cdef class EdgeReversal:
     """
 
     def __cinit__(self, TableViews views, RestrictedSums sums):
-        cdef Py_ssize_t n = views.n_nodes, j
+        cdef Py_ssize_t n = views.n_nodes, j, k
+        cdef const NodeView *view
         cdef Py_ssize_t padded = views.n_places
         self.views = views
         self.sums = sums
@@ -54,21 +56,28 @@ cdef class EdgeReversal:
         self.depth = <Py_ssize_t *> calloc(n, sizeof(Py_ssize_t))
         self.of_parent = <signed char *> calloc(2 * n, sizeof(signed char))
         self.place = <double *> calloc(padded + n, sizeof(double))
+        self.main_parents = <int64_t *> calloc(n, sizeof(int64_t))
         if (
             self.dag == NULL or self.depth == NULL or self.of_parent == NULL
-            or self.place == NULL
+            or self.place == NULL or self.main_parents == NULL
         ):
             raise MemoryError
         self.of_child = self.of_parent + n
         self.score = self.place + padded
         for j in range(padded):
             self.place[j] = -1.0
+        for j in range(n):
+            view = &views.nodes[j]
+            for k in range(view.n_candidates):
+                if not views.in_background[view.candidates[k]]:
+                    self.main_parents[j] |= <int64_t> 1 << k
 
     def __dealloc__(self):
         free(self.dag)
         free(self.depth)
         free(self.of_parent)
         free(self.place)
+        free(self.main_parents)
 
     cdef double propose(
         self, const Py_ssize_t *order, const Py_ssize_t *position, skb_bitgen *bitgen
@@ -109,14 +118,17 @@ cdef class EdgeReversal:
     # -------------------------------------------------------------------- the DAG
 
     cdef Py_ssize_t n_parents(self, Py_ssize_t node) noexcept nogil:
-        return count_bits(self.dag[node].subset) + (
-            self.dag[node].column != self.views.nodes[node].base_column
+        """Number of parents that are not in the background."""
+        cdef const NodeView *view = &self.views.nodes[node]
+        return count_bits(self.dag[node].subset & self.main_parents[node]) + (
+            self.dag[node].column != view.base_column
+            and not self.views.in_background[view.columns[self.dag[node].column]]
         )
 
     cdef Py_ssize_t parent_of(self, Py_ssize_t node, Py_ssize_t index) noexcept nogil:
-        """One of a node's parents."""
+        """One of these parents."""
         cdef const NodeView *view = &self.views.nodes[node]
-        cdef int64_t rest = self.dag[node].subset
+        cdef int64_t rest = self.dag[node].subset & self.main_parents[node]
         while rest:
             if index == 0:
                 return view.candidates[lowest_bit(rest)]
@@ -160,10 +172,12 @@ cdef class EdgeReversal:
             const NodeView *view
             int64_t rest
             bint changed = True
-        memset(self.depth, 0, self.n * sizeof(Py_ssize_t))
+        for node in range(self.n):
+            # parents in the background leave a root where it is
+            self.depth[node] = -1 if self.views.in_background[node] else 0
         while changed:
             changed = False
-            for p in range(self.n - 1, -1, -1):
+            for p in range(self.views.n_main - 1, -1, -1):
                 node = order[p]
                 view = &self.views.nodes[node]
                 depth = 0

@@ -28,6 +28,10 @@ cdef struct NodeView:
 cdef class TableViews:
     cdef:
         Py_ssize_t n_nodes
+        # those that are not in the background: all that walks move
+        Py_ssize_t n_main
+        Py_ssize_t *main
+        unsigned char *in_background
         Py_ssize_t width  # of the widest table
         # places that kernels need: of all variables, and -1 for nobody's
         Py_ssize_t n_places

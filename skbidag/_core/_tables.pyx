@@ -16,6 +16,9 @@ import numpy as np
 cdef class TableViews:
     """Addresses of the tables of all nodes.
 
+    Nodes in the *background* have no parents and stand right of all others, whatever a
+    walk does: they are in the places, but not in what moves. The others are *main*.
+
     Parameters
     ----------
     tables : sequence of NodeTable
@@ -31,11 +34,21 @@ cdef class TableViews:
         self.arrays = []
         self.nodes = <NodeView *> calloc(n, sizeof(NodeView))
         self.bits = <signed char *> malloc(n * n)
-        if self.nodes == NULL or self.bits == NULL:
+        self.main = <Py_ssize_t *> calloc(n, sizeof(Py_ssize_t))
+        self.in_background = <unsigned char *> calloc(n, 1)
+        if (
+            self.nodes == NULL or self.bits == NULL or self.main == NULL
+            or self.in_background == NULL
+        ):
             raise MemoryError
         memset(self.bits, -1, n * n)
         for i, table in enumerate(tables):
             candidates, columns = table.candidates, table.columns
+            if table.background:
+                self.in_background[i] = 1
+            else:
+                self.main[self.n_main] = i
+                self.n_main += 1
             self.arrays += [candidates, columns]
             self.nodes[i].n_candidates = candidates.shape[0]
             self.nodes[i].candidates = (
@@ -62,8 +75,16 @@ cdef class TableViews:
     def __dealloc__(self):
         free(self.nodes)
         free(self.bits)
+        free(self.main)
+        free(self.in_background)
         free(self.column_numbers)
         free(self.related)
+
+    @property
+    def background(self):
+        """Which nodes are in the background."""
+        cdef Py_ssize_t i
+        return np.array([self.in_background[i] for i in range(self.n_nodes)], bool)
 
     cdef object _number_columns(self, Py_ssize_t node):
         """Note which column of a node's table stands for which variable."""

@@ -6,6 +6,12 @@ that are given. DAGs that occur more than once are merged, and a family (a node 
 parents) is worked out once however many DAGs share it: a log density of a DAG is a sum
 over its families (``_families.py``).
 
+Variables in the background are given: a density is that of the others given them. They
+are roots of every DAG, so where they are observed they have no part in what DAGs count.
+Where one is not, or is to be predicted or drawn, it is taken as what it is in these
+DAGs: independent of the others in the background, with the score's distribution of a
+variable without parents.
+
 How that is done depends on the score's type, which is asked here and nowhere else:
 ``_gaussian.py`` has linear Gaussian networks, ``_categorical.py`` categorical data, and
 ``_predictor.py`` what holds for any :class:`~skbidag.scores.PredictiveScore`.
@@ -13,18 +19,26 @@ How that is done depends on the score's type, which is asked here and nowhere el
 
 from functools import singledispatch
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from skbidag._data import to_frame
 from skbidag._predictive._categorical import CategoricalPredictor
-from skbidag._predictive._gaussian import LinearPredictor, StudentPredictor
+from skbidag._predictive._gaussian import (
+    ConstantsPredictor,
+    LinearPredictor,
+    StudentPredictor,
+)
 from skbidag._predictive._predictor import Predictor
+from skbidag._predictive._surgery import by_experiment
+from skbidag._sklearn import _num_samples
 from skbidag.scores import (
     BGe,
     CategoricalPredictiveScore,
     LinearPredictiveScore,
     PredictiveScore,
 )
+from skbidag.scores._interventional import InterventionalLinearScore
 
 
 @singledispatch
@@ -35,10 +49,11 @@ def _predictor(score, samples):
 
 _predictor.register(LinearPredictiveScore, LinearPredictor)
 _predictor.register(BGe, StudentPredictor)
+_predictor.register(InterventionalLinearScore, ConstantsPredictor)
 _predictor.register(CategoricalPredictiveScore, CategoricalPredictor)
 
 
-def log_density(score, samples, X):
+def log_density(score, samples, X, cells=None):
     """Log posterior predictive density of each row, averaged over DAGs.
 
     Parameters
@@ -49,11 +64,14 @@ def log_density(score, samples, X):
         The sampled DAGs.
     X : {array-like, dataframe} of shape (n_samples, n_features)
         New rows, without missing values.
+    cells : ndarray of bool of shape (n_samples, n_features), default=None
+        Which cells were set. Their own densities do not count.
 
     Returns
     -------
     log_density : ndarray of shape (n_samples,)
-        Log of the mean over DAGs of the row's predictive density.
+        Log of the mean over DAGs of the row's predictive density, given what is in the
+        background.
 
     Examples
     --------
@@ -67,10 +85,15 @@ def log_density(score, samples, X):
     array([ -2.8, -93.2])
     """
     _require(score, "predictive density", PredictiveScore)
-    return _predictor(score, samples).log_density(X)
+    if cells is None:
+        return _predictor(score, samples).log_density(X)
+    result = np.empty(_num_samples(X))
+    for rows, there, dags in by_experiment(samples, X, cells):
+        result[rows] = _predictor(score, dags).log_density(there)
+    return result
 
 
-def predict(score, samples, X):
+def predict(score, samples, X, cells=None):
     """Predict every cell from the other cells of its row, averaged over DAGs.
 
     Parameters
@@ -82,6 +105,9 @@ def predict(score, samples, X):
     X : {array-like, dataframe} of shape (n_samples, n_features)
         The rows. A missing cell (NaN, None) is unobserved: it is predicted as any
         other, and nothing is conditioned on it.
+    cells : ndarray of bool of shape (n_samples, n_features), default=None
+        Which cells were set. They tell about their effects, not about their causes,
+        and their own predictions are those of variables without causes.
 
     Returns
     -------
@@ -103,10 +129,18 @@ def predict(score, samples, X):
     20 rows, thousandths with 200.
     """
     _require(score, "predictions", LinearPredictiveScore, CategoricalPredictiveScore)
-    return _predictor(score, samples).predict(X)
+    if cells is None:
+        return _predictor(score, samples).predict(X)
+    result = None
+    for rows, there, dags in by_experiment(samples, X, cells):
+        predicted = _predictor(score, dags).predict(there)
+        if result is None:
+            result = np.empty((_num_samples(X), predicted.shape[1]), predicted.dtype)
+        result[rows] = predicted
+    return result
 
 
-def predict_probabilities(score, samples, X, nodes):
+def predict_probabilities(score, samples, X, nodes, cells=None):
     """Probabilities of variables' categories given the rest of each row.
 
     Parameters
@@ -120,6 +154,8 @@ def predict_probabilities(score, samples, X, nodes):
         prediction of a variable its own column is not looked at.
     nodes : sequence of int
         The variables.
+    cells : ndarray of bool of shape (n_samples, n_features), default=None
+        Which cells were set, as in :func:`predict`.
 
     Returns
     -------
@@ -138,7 +174,15 @@ def predict_probabilities(score, samples, X, nodes):
     says so if that takes tables too large for memory.
     """
     _require(score, "category probabilities", CategoricalPredictiveScore)
-    return _predictor(score, samples).predict_probabilities(X, nodes)
+    if cells is None:
+        return _predictor(score, samples).predict_probabilities(X, nodes)
+    shapes = [(_num_samples(X), score.n_levels_[node]) for node in nodes]
+    result = [np.empty(shape) for shape in shapes]
+    for rows, there, dags in by_experiment(samples, X, cells):
+        found = _predictor(score, dags).predict_probabilities(there, nodes)
+        for mine, of_node in zip(result, found, strict=True):
+            mine[rows] = of_node
+    return result
 
 
 def sample(score, samples, n_samples=1, random_state=None):

@@ -53,10 +53,10 @@ class LinearPredictor(Predictor):
 
     def _expectations(self, z, missing):
         """Expectations where every DAG is a normal distribution, as deviations."""
-        result, families = np.empty_like(z), self.families
+        result = np.empty_like(z)
         for rows in _alike(missing):
             unobserved = np.flatnonzero(missing[rows[0]]).astype(np.int32)
-            touched = families.has[:, unobserved].any(axis=1)
+            touched = self._touched(unobserved)
             tiles = _tiles(z[rows])
             self._mixture.expect(
                 tiles,
@@ -67,6 +67,10 @@ class LinearPredictor(Predictor):
             )
             result[rows] = _rows(tiles, z.shape[1])[: len(rows)]
         return result
+
+    def _touched(self, unobserved):
+        """Which families have an unobserved cell."""
+        return self.families.has[:, unobserved].any(axis=1)
 
     @cached_property
     def _mixture(self):
@@ -108,6 +112,39 @@ class LinearPredictor(Predictor):
         log_roots = -0.5 * np.log([variance for _, variance in self._regression])
         weights = families.log_shares + log_roots[families.of_dag].sum(axis=0)
         return np.repeat(weights[:, None], padded(len(z)), axis=1)
+
+
+class ConstantsPredictor(LinearPredictor):
+    """The same where regressions have constants, beside deviations from the mean.
+
+    A constant is the coefficient of one more variable, which is 1 in every row, and
+    whose own family is the last.
+    """
+
+    def _expectations(self, z, missing):
+        ones = np.ones((len(z), 1))
+        larger = np.hstack([z, ones]), np.hstack([missing, ones == 0])
+        return super()._expectations(*larger)[:, :-1]
+
+    def _touched(self, unobserved):
+        return np.append(super()._touched(unobserved), False)
+
+    def _make_mixture(self):
+        families = self.families
+        n_dags, one = families.of_dag_by_dag.shape
+        members, roots = [], []
+        for node, parents, (coefficients, variance) in zip(
+            families.node, families.parents, self._regression, strict=True
+        ):
+            constant = self.score.constant(node, parents)
+            members.append([*parents, node, one])
+            roots.append(np.array([*-coefficients, 1.0, -constant]) / np.sqrt(variance))
+        own = np.full((n_dags, 1), len(members), dtype=np.int32)
+        return NormalMixture(
+            np.hstack([families.of_dag_by_dag, own]),
+            *csr([*members, [one]]),
+            np.concatenate([*roots, [1.0]]),
+        )
 
 
 class StudentPredictor(LinearPredictor):

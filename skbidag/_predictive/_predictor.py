@@ -36,6 +36,7 @@ class Predictor:
         result = np.empty(_num_samples(X))
         for rows in self._slices(len(result)):
             terms = self._log_terms(_safe_indexing(X, rows), rows.stop - rows.start)
+            terms[self.samples.background[families.node]] = 0.0  # these are given
             log_mean = np.empty(terms.shape[1])
             log_mean_over_dags(
                 terms, families.of_dag_by_dag, families.log_shares, log_mean

@@ -62,9 +62,9 @@ def short_chain(tables, order, stream, n_iter=None, n_draws=None, power=1.0):
         Orders after a fifth of the steps, at equal distances, with a DAG of each.
     """
     n = len(tables)
-    n_iter = n_iter or auto_n_iter(n, 3.5)
+    n_iter = n_iter or auto_n_iter(tables.n_main, 3.5)
     n_draws = n_draws or int(np.clip(MOST_ENTRIES / n**2, 1, N_DRAWS))
-    moves = move_mixture("auto", order_moves(n))
+    moves = move_mixture("auto", order_moves(tables.n_main))
     chain = OrderChain(tables.views(), stream, order, moves)
     packed = np.zeros((n_draws, n, -(-n // 8)), dtype=np.uint8)
     orders = np.empty((n_draws, n), dtype=np.intp)

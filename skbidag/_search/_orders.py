@@ -67,7 +67,7 @@ def search_orders(
     log_score : float
         Its score.
     """
-    n = len(tables)
+    n = tables.n_main
     chain = OrderChain(
         tables.views(),
         stream,
@@ -94,7 +94,7 @@ def starting_orders(tables, orders, entropy, stop=None, n_jobs=None):
     of the paper's data sets with 80 variables and strong effects, with four times as
     many none.)
     """
-    n_iter = auto_n_iter(len(tables), 20.0)
+    n_iter = auto_n_iter(tables.n_main, 20.0)
 
     def anneal(index):
         stream = bit_generator(entropy, 3, index)

@@ -240,7 +240,8 @@ class PlainSearch:
             chain = OrderChain(views, self.stream, self.order, moves)
             return chain, lambda chain: chain.best_order
         moves = move_mixture("auto", partition_moves(n))
-        start = partition_of_dag(self.tables.best_dag(self.order))
+        best = self.tables.best_dag(self.order)
+        start = partition_of_dag(best, self.tables.background)
         chain = PartitionChain(views, self.stream, start, moves)
         return chain, lambda chain: np.argsort(chain.best_partition, kind="stable")
 

@@ -328,7 +328,7 @@ class SpaceSearch:
         self.problem, self.settings, self.stop = problem, settings, stop
         self.stream = bit_generator(entropy, 2, restart)
         self.generator = np.random.Generator(self.stream)
-        self.n_iter = settings.n_iter or auto_n_iter(n, 3.5)
+        self.n_iter = settings.n_iter or auto_n_iter(problem.n_main, 3.5)
         self.wide_limit = wide_limit(score, n, settings.max_parents)
         self.reversals = once_per_dag(turned_edges, problem, settings.max_parents)
         self.pairs = once_per_dag(paying_pairs, problem)

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from math import comb
 
 import numpy as np
+from sklearn.base import clone
 
 from skbidag._data import (
     check_categories,
@@ -108,6 +109,11 @@ class CategoricalScore(BaseScore):
         self.codes_, self.counts_ = _collapse(codes, weights[keep], self.n_levels_)
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
         self._walks = Walks(self._columns, self._weights, self.n_levels_)
+
+    def with_same_levels(self):
+        score = clone(self)
+        score.categories = list(self.categories_)
+        return score
 
     def test_data(self, X, sample_weight=None):
         return self.codes_, self.counts_

@@ -19,7 +19,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from skbidag._data import (
     Rows,
@@ -389,6 +389,42 @@ class BaseScore(ABC, BaseEstimator):
             Its score, -inf where there is none.
         """
         return [], -np.inf
+
+    # Several scores of parts of the rows, see `_interventional.py`
+
+    @property
+    def of_all_rows(self):
+        """The score of all rows, where each variable has some of its own."""
+        return self
+
+    def with_same_levels(self):
+        """A copy, not fitted, that takes what values columns can have from this one.
+
+        Returns
+        -------
+        score : BaseScore
+            A clone; of categorical data with the levels that this score knows.
+        """
+        return clone(self)
+
+    @classmethod
+    def with_one_prior(cls, scores, of_column):
+        """Scores of parts of the rows as they are when their priors are one.
+
+        Parameters
+        ----------
+        scores : list of BaseScore
+            The scores, fitted.
+        of_column : list of BaseScore
+            For each column the one of `scores` that knows what the prior takes from
+            the data for this column.
+
+        Returns
+        -------
+        scores : list of BaseScore
+            The same scores, where the prior takes nothing from the data.
+        """
+        return scores
 
     def _column_name(self, column):
         """Name of a column, for messages."""

@@ -121,9 +121,40 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
         self._prior_scale = alpha_mu * (self._alpha_w - n - 1) / (alpha_mu + 1)
         self.n_effective_ = float(weights.sum())
         if self.prior == "data":
-            scatter, units = self._scatter_in_units(X, weights)
+            self._take_statistics(X, weights)
+            mean, size, scatter = self._statistics
+            self._take_prior(mean, residual_scale(scatter, self.n_effective_) * size)
         else:
-            scatter, units = self._scatter_about_zero(X, weights), np.ones(n)
+            self._finish(self._scatter_about_zero(X, weights), np.ones(n))
+
+    def _take_prior(self, prior_mean, units):
+        """Make the score what it is with a mean and units of the prior."""
+        total = self.n_effective_
+        mean, size, scatter = self._statistics
+        noise = units / size
+        scatter = scatter / noise / noise[:, None]
+        # nothing where the prior's mean is that of the data
+        shift = (mean - prior_mean) / units
+        share = self.alpha_mu / (self.alpha_mu + total)
+        scatter += share * total * np.outer(shift, shift)
+        self.posterior_mean_ = mean + share * (prior_mean - mean)
+        self._prior_mean, self._units = prior_mean, units
+        self._finish(scatter, units)
+
+    @classmethod
+    def with_one_prior(cls, scores, of_column):  # noqa: D102
+        if scores[0].prior == "paper":
+            return scores  # nothing comes from the data
+        columns = range(len(of_column))
+        prior_mean = np.array([of_column[j]._prior_mean[j] for j in columns])
+        units = np.array([of_column[j]._units[j] for j in columns])
+        for score in scores:
+            score._take_prior(prior_mean, units)
+        return scores
+
+    def _finish(self, scatter, units):
+        """Keep the posterior's scale matrix, and what the local scores are made of."""
+        n = self.n_features_in_
         scatter[np.diag_indices(n)] += self._prior_scale
         self._check_columns_tell(scatter)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -156,11 +187,8 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
             )
         return alpha_w
 
-    def _scatter_in_units(self, X, weights):
-        """Scatter about the mean in units of what columns vary by, and the units.
-
-        The prior's mean is that of the data, so that nothing is added for it.
-        """
+    def _take_statistics(self, X, weights):
+        """Keep the mean, and the scatter about it in units of the columns' sizes."""
         largest = np.abs(X).max(axis=0)
         # powers of two, so that nothing is rounded
         size = np.exp2(np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
@@ -168,9 +196,7 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
         counted = X[weights > 0]
         constant = counted.max(axis=0) == counted.min(axis=0)
         scatter[constant] = scatter[:, constant] = 0.0  # to the last digit
-        self.posterior_mean_ = mean * size
-        noise = residual_scale(scatter, self.n_effective_)
-        return scatter / noise / noise[:, None], noise * size
+        self._statistics = mean * size, size, scatter
 
     def _scatter_about_zero(self, X, weights):
         """Scatter about the mean, and what the prior's mean of 0 adds to it."""

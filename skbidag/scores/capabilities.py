@@ -418,7 +418,7 @@ class LinearParameterScore(ABC):
             The mean.
         root : ndarray of shape (n_families, n_parents, n_parents)
             See above.
-        df : float
+        df : float or ndarray of shape (n_families,)
             The degrees of freedom of c.
         """
 

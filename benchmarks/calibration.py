@@ -1,0 +1,224 @@
+"""Calibration: whether edges with probability p are there in a share p of the cases.
+
+    python benchmarks/calibration.py            # some minutes on one core
+    python benchmarks/calibration.py --quick    # a few seconds
+    python benchmarks/calibration.py --figure calibration.svg
+
+DAGs with four variables are drawn from the prior, parameters from theirs, and rows
+from that network, in some cases with random perfect interventions. The posterior is
+then exact (all 543 DAGs, local scores as the estimators have them), and an edge that it
+gives the probability p must be in a share p of the DAGs that were drawn. If the score
+were that of another model, or counted a row that tells nothing, it would not be.
+
+For each score, without and with interventions: the probabilities of all edges in ten
+bins, their mean, the share of edges that are there, and by how many standard errors
+these differ. `pooled` is the same data with interventions taken for observations.
+"""
+
+import argparse
+import itertools
+
+import numpy as np
+from common import Table, write_results
+from scipy.special import logsumexp
+
+from skbidag.scores import BDe, BGe
+from skbidag.scores._interventional import with_interventions
+
+N = 4
+EDGES = 10  # bins
+
+
+def all_dags():
+    """All DAGs with four nodes, [d, i, j] for i -> j."""
+    pairs = [(i, j) for i in range(N) for j in range(N) if i != j]
+    graphs = np.zeros((2 ** len(pairs), N, N), dtype=bool)
+    for k, (i, j) in enumerate(pairs):
+        graphs[:, i, j] = np.arange(len(graphs)) >> k & 1
+    paths = graphs.astype(np.int64)
+    for _ in range(N):
+        paths = np.minimum(paths + paths @ graphs, 1)
+    return graphs[~paths[:, range(N), range(N)].any(axis=1)]
+
+
+def draw_cells(rng, n_rows):
+    """Experiments of ten rows each, in which one or two variables are set."""
+    cells = np.zeros((n_rows, N), dtype=bool)
+    for start in range(n_rows // 4, n_rows, 10):
+        chosen = rng.choice(N, size=rng.integers(1, 3), replace=False)
+        cells[start : start + 10, chosen] = True
+    return cells
+
+
+class Gaussian:
+    """BGe with a prior that does not look at the data."""
+
+    score = BGe(prior="paper", edge_penalty=1.0)
+
+    @staticmethod
+    def draw(rng, dag, order, cells):
+        """Rows of a network with parameters from BGe's prior."""
+        alpha_mu, alpha_w = 1.0, N + 2.0
+        scale = alpha_mu * (alpha_w - N - 1) / (alpha_mu + 1)
+        X = np.zeros(cells.shape)
+        for node in order:
+            parents = np.flatnonzero(dag[:, node])
+            chi_square = rng.chisquare(alpha_w - N + len(parents) + 1)
+            variance = scale / chi_square
+            weights = rng.normal(size=len(parents)) / np.sqrt(chi_square)
+            constant = rng.normal() * np.sqrt(variance / alpha_mu)
+            noise = rng.normal(size=len(X)) * np.sqrt(variance)
+            X[:, node] = X[:, parents] @ weights + constant + noise
+            given = rng.normal(size=len(X))
+            X[:, node] = np.where(cells[:, node], given, X[:, node])
+        return X
+
+
+class Categorical:
+    """BDe, with three levels for each variable."""
+
+    levels = 3
+    score = BDe(edge_penalty=1.0, categories=[np.arange(3)] * N)
+
+    @classmethod
+    def draw(cls, rng, dag, order, cells):
+        """Rows of a network with probabilities from BDe's prior."""
+        X = np.zeros(cells.shape, dtype=int)
+        for node in order:
+            parents = np.flatnonzero(dag[:, node])
+            n_configurations = cls.levels ** len(parents)
+            counts = np.full(cls.levels, 1.0 / (n_configurations * cls.levels))
+            table = rng.dirichlet(counts, size=n_configurations)
+            # so small counts may give no number: all on one level, then
+            bad = ~np.isfinite(table).all(axis=1)
+            table[bad] = np.eye(cls.levels)[rng.integers(cls.levels, size=bad.sum())]
+            configuration = X[:, parents] @ cls.levels ** np.arange(len(parents))
+            u = rng.random(len(X))[:, None]
+            own = (np.cumsum(table, axis=1)[configuration] < u).sum(axis=1)
+            own = np.minimum(own, cls.levels - 1)
+            given = rng.integers(cls.levels, size=len(X))
+            X[:, node] = np.where(cells[:, node], given, own)
+        return X
+
+
+def edge_probabilities(score, dags):
+    """Exact probabilities of edges."""
+    weights = 1 << np.arange(N)
+    keys = (dags.transpose(0, 2, 1) @ weights).astype(int)
+    log_scores = np.zeros(len(dags))
+    for node in range(N):
+        others = [j for j in range(N) if j != node]
+        known = np.zeros(1 << N)
+        for size in range(N):
+            for parents in itertools.combinations(others, size):
+                known[sum(1 << j for j in parents)] = score.local_score(node, parents)
+        log_scores += known[keys[:, node]]
+    return np.tensordot(np.exp(log_scores - logsumexp(log_scores)), dags, 1)
+
+
+def one_case(rng, model, dags, how, n_rows):
+    """Probabilities of the edges, and which of them are there."""
+    dag = dags[rng.integers(len(dags))]
+    order = sorted(range(N), key=lambda node: n_ancestors(dag, node))
+    cells = np.zeros((n_rows, N), dtype=bool)
+    if how != "observed":
+        cells = draw_cells(rng, n_rows)
+    X = model.draw(rng, dag, order, cells)
+    used = cells if how == "interventions" else None
+    score = with_interventions(model.score, used if cells.any() else None)
+    off = ~np.eye(N, dtype=bool)
+    return edge_probabilities(score.fit(X), dags)[off], dag[off]
+
+
+def n_ancestors(dag, node):
+    """How many nodes lead to a node, by which parents come first."""
+    found, new = set(), {node}
+    while new:
+        new = {int(i) for j in new for i in np.flatnonzero(dag[:, j])} - found
+        found |= new
+    return len(found)
+
+
+def calibrate(model, how, n_cases, n_rows, seed):
+    """Rows of a table: bins of probabilities beside shares."""
+    rng = np.random.default_rng(seed)
+    dags = all_dags()
+    cases = [one_case(rng, model, dags, how, n_rows) for _ in range(n_cases)]
+    probability, there = (np.array(part) for part in zip(*cases, strict=True))
+    bins = np.minimum((probability * EDGES).astype(int), EDGES - 1)
+    for k in range(EDGES):
+        chosen = bins == k
+        if not chosen.any():
+            continue
+        # edges of one DAG depend on each other: errors are of cases
+        difference = np.where(chosen, there - probability, 0.0).sum(axis=1)
+        total = chosen.sum()
+        error = difference.std(ddof=1) * np.sqrt(n_cases) / total
+        yield {
+            "bin": k / EDGES,
+            "edges": int(total),
+            "probability": float(probability[chosen].mean()),
+            "share": float(there[chosen].mean()),
+            "z": float(difference.sum() / total / max(error, 1e-12)),
+        }
+
+
+def draw_figure(rows, path):
+    """Shares over probabilities, a panel for each score."""
+    import matplotlib.pyplot as plt
+
+    scores = list(dict.fromkeys(row["score"] for row in rows))
+    figure, axes = plt.subplots(
+        1, len(scores), figsize=(4 * len(scores), 4), layout="constrained"
+    )
+    for axis, score in zip(np.atleast_1d(axes), scores, strict=True):
+        axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+        for how, marker in zip(HOW, "osx", strict=True):
+            mine = [row for row in rows if (row["score"], row["data"]) == (score, how)]
+            axis.plot(
+                [row["probability"] for row in mine],
+                [row["share"] for row in mine],
+                marker=marker,
+                linestyle=":" if how == "pooled" else "none",
+                label=how,
+            )
+        axis.set(title=score, xlabel="probability", aspect="equal")
+    np.atleast_1d(axes)[0].set_ylabel("share of edges that are there")
+    np.atleast_1d(axes)[-1].legend(loc="lower right", frameon=False)
+    figure.savefig(path)
+
+
+MODELS = {"BGe": Gaussian, "BDe": Categorical}
+HOW = ["observed", "interventions", "pooled"]
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cases", type=int, default=3000, help="networks of each kind")
+    parser.add_argument("--rows", type=int, default=60, help="rows of each")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--figure", metavar="FILE", help="draw it, too")
+    parser.add_argument("--quick", action="store_true", help="to see that it works")
+    arguments = parser.parse_args()
+    note = f"{arguments.cases} networks of each kind, {arguments.rows} rows"
+    if arguments.quick:
+        note, arguments.cases = "quick run, to be replaced", 20
+    table = Table("score:>5 data:>13 bin:.1f edges:d probability:.3f share:.3f z:.1f")
+    rows = []
+    for name, model in MODELS.items():
+        for how in HOW:
+            found = calibrate(
+                model, how, arguments.cases, arguments.rows, arguments.seed
+            )
+            for row in found:
+                rows.append({"score": name, "data": how} | row)
+                table.add(rows[-1])
+            write_results("calibration", rows, note=note)
+    if arguments.figure:
+        draw_figure(rows, arguments.figure)
+
+
+if __name__ == "__main__":
+    main()

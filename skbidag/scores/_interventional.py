@@ -1,0 +1,260 @@
+"""A score of data in which some cells were set by the experimenter.
+
+A variable that was set does not tell how it comes about: its row takes no part in its
+own local score, and counts in full wherever the variable is a parent (Cooper & Yoo
+1999). So there is a score for each set of rows, those in which one variable or several
+were left alone, and each variable asks its own. What the prior takes from the data is
+the same for all of them, so that DAGs of an interventional equivalence class have the
+same score.
+"""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from skbidag._data import unique_rows
+from skbidag.scores.base import BaseScore
+from skbidag.scores.capabilities import (
+    CategoricalParameterScore,
+    CategoricalPredictiveScore,
+    LinearParameterScore,
+    LinearPredictiveScore,
+    PredictiveScore,
+)
+
+# Rows without interventions, over the columns, with which independence is tested on
+# these rows alone: the first search space wants dependences as they are by themselves.
+ROWS_PER_COLUMN = 5
+
+
+def with_interventions(score, cells):
+    """A score, not fitted, for data of which some cells were set.
+
+    Parameters
+    ----------
+    score : BaseScore
+        The score of the rows in which a variable was left alone.
+    cells : ndarray of bool of shape (n_samples, n_features) or None
+        Which cells were set.
+
+    Returns
+    -------
+    score : BaseScore
+        The score itself where none was.
+    """
+    if cells is None:
+        return score
+    for capability, kind in KINDS:
+        if all(isinstance(score, needed) for needed in capability):
+            return kind(score, cells)
+    raise AssertionError("the last kind takes every score")
+
+
+class InterventionalScore(BaseScore):
+    """Local scores of the rows in which the child was left alone.
+
+    Parameters
+    ----------
+    score : BaseScore
+        The score.
+    interventions : ndarray of bool of shape (n_samples, n_features)
+        Which cells were set.
+
+    Attributes
+    ----------
+    scores_ : list of BaseScore
+        For each variable the score of its rows; variables of the same rows share one.
+    """
+
+    def __init__(self, score, interventions):
+        self.score = score
+        self.interventions = interventions
+
+    @property
+    def edge_penalty(self):
+        """That of the score."""
+        return self.score.edge_penalty
+
+    @property
+    def entry_seconds(self):
+        """That of the score."""
+        return self.scores_[0].entry_seconds
+
+    @property
+    def set_seconds(self):
+        """That of the score."""
+        return self.scores_[0].set_seconds
+
+    @property
+    def log_prior_odds_(self):
+        """One matrix for all of the scores."""
+        return self._log_prior_odds
+
+    @log_prior_odds_.setter
+    def log_prior_odds_(self, log_odds):
+        self._log_prior_odds = log_odds
+        for score in self.scores_:
+            score.log_prior_odds_ = log_odds
+
+    def _fit(self, X, sample_weight):
+        score = clone(self.score)
+        if "edge_penalty" in score.get_params(deep=False):
+            score.set_params(edge_penalty=1.0)  # there is one for all
+        whole = clone(score).fit(X, sample_weight=sample_weight)
+        distinct, _, group = unique_rows(self.interventions.T)
+        of_group = []
+        for was_set in distinct:
+            # of what was set throughout, which must be in the background, nothing
+            # depends on this
+            rows = np.flatnonzero(~was_set | was_set.all())
+            weights = None
+            if sample_weight is not None:
+                weights = np.asarray(sample_weight)[rows]
+            part = whole.with_same_levels()
+            of_group.append(part.fit(_safe_indexing(X, rows), sample_weight=weights))
+        scores = [of_group[k] for k in group]
+        of_group = type(whole).with_one_prior(of_group, scores)
+        self.scores_ = [of_group[k] for k in group]
+        self._whole = whole
+
+    @property
+    def of_all_rows(self):
+        """The score as if nothing had been set."""
+        return self._whole
+
+    def test_data(self, X, sample_weight=None):
+        data, weights = self._whole.test_data(X, sample_weight)
+        rows = ~self.interventions.any(axis=1)
+        if rows.sum() < ROWS_PER_COLUMN * self.n_features_in_:
+            return data, weights
+        rows = np.flatnonzero(rows)
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)[rows]
+        untouched = self._whole.with_same_levels()
+        X = _safe_indexing(X, rows)
+        return untouched.fit(X, sample_weight=sample_weight).test_data(X, sample_weight)
+
+    # What is asked of a node goes to the score of its rows.
+
+    def log_marginal_likelihood(self, node, parents):
+        return self.scores_[node].log_marginal_likelihood(node, parents)
+
+    def fill_table(self, node, *args, **kwargs):
+        self.scores_[node].fill_table(node, *args, **kwargs)
+
+    def fill_table_for_maxima(self, node, *args, **kwargs):
+        self.scores_[node].fill_table_for_maxima(node, *args, **kwargs)
+
+    def addition_scores(self, node, parents):
+        return self.scores_[node].addition_scores(node, parents)
+
+    def select_parents(self, node, *args, **kwargs):
+        return self.scores_[node].select_parents(node, *args, **kwargs)
+
+    def pair_scores(self, node, *args, **kwargs):
+        return self.scores_[node].pair_scores(node, *args, **kwargs)
+
+
+class InterventionalPredictiveScore(InterventionalScore, PredictiveScore):
+    """The same of a score that predicts."""
+
+    def log_predictive(self, X, node, parents):
+        return self.scores_[node].log_predictive(X, node, parents)
+
+    def sample_predictive(self, X, node, parents, random_state=None):
+        score = self.scores_[node]
+        return score.sample_predictive(X, node, parents, random_state)
+
+    def check_rows(self, X):
+        return self._whole.check_rows(X)
+
+
+class InterventionalLinearScore(InterventionalPredictiveScore, LinearPredictiveScore):
+    """The same of a score that predicts by regressions.
+
+    The regression of a child is about the means of its own rows, which differ from
+    those of its parents' rows: beside coefficients it has a constant.
+    """
+
+    @property
+    def posterior_mean_(self):
+        """The mean of each variable where it was left alone."""
+        nodes = range(self.n_features_in_)
+        return np.array([self.scores_[i].posterior_mean_[i] for i in nodes])
+
+    def regression(self, node, parents):
+        return self.scores_[node].regression(node, parents)
+
+    def constant(self, node, parents):
+        """What to add to the regression on deviations from ``posterior_mean_``."""
+        coefficients, _ = self.regression(node, parents)
+        own, mean = self.scores_[node].posterior_mean_, self.posterior_mean_
+        parents = np.asarray(parents, dtype=np.intp)
+        return float(-coefficients @ (own[parents] - mean[parents]))
+
+
+class InterventionalLinearParameterScore(
+    InterventionalLinearScore, LinearParameterScore
+):
+    """The same of a score that also knows how certain regressions are."""
+
+    def coefficient_posterior(self, nodes, parents):
+        nodes, parents = np.asarray(nodes), np.asarray(parents, dtype=np.intp)
+        size = parents.shape[1]
+        location = np.empty((len(nodes), size))
+        root = np.empty((len(nodes), size, size))
+        df = np.empty(len(nodes))
+        for node in np.unique(nodes):
+            mine = np.flatnonzero(nodes == node)
+            location[mine], root[mine], df[mine] = self.scores_[
+                node
+            ].coefficient_posterior(nodes[mine], parents[mine])
+        return location, root, df
+
+
+class InterventionalCategoricalScore(
+    InterventionalPredictiveScore, CategoricalPredictiveScore
+):
+    """The same of a score of categorical data."""
+
+    @property
+    def categories_(self):
+        """The levels of each column, in all rows."""
+        return self._whole.categories_
+
+    @property
+    def n_levels_(self):
+        """How many there are."""
+        return self._whole.n_levels_
+
+    def log_predictive_codes(self, codes, node, parents):
+        return self.scores_[node].log_predictive_codes(codes, node, parents)
+
+    def check_rows(self, X):
+        return CategoricalPredictiveScore.check_rows(self, X)
+
+
+class InterventionalCategoricalParameterScore(
+    InterventionalCategoricalScore, CategoricalParameterScore
+):
+    """The same of a score that also knows how certain probabilities are."""
+
+    def posterior_counts(self, node, parents):
+        return self.scores_[node].posterior_counts(node, parents)
+
+
+# What a score must be, and what it then is with interventions; the first that fits
+KINDS = [
+    (
+        (LinearPredictiveScore, LinearParameterScore),
+        InterventionalLinearParameterScore,
+    ),
+    ((LinearPredictiveScore,), InterventionalLinearScore),
+    (
+        (CategoricalPredictiveScore, CategoricalParameterScore),
+        InterventionalCategoricalParameterScore,
+    ),
+    ((CategoricalPredictiveScore,), InterventionalCategoricalScore),
+    ((PredictiveScore,), InterventionalPredictiveScore),
+    ((), InterventionalScore),
+]

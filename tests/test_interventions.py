@@ -1,0 +1,435 @@
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.special import gammaln, logsumexp
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from helpers import all_dags, quick
+from skbidag import (
+    IterativeSearchStructure,
+    OrderMCMCStructure,
+    PartitionMCMCStructure,
+    causal_effects,
+)
+from skbidag._equivalence import to_cpdags
+from skbidag._interventions import resolve_interventions, targets_of
+from skbidag.graphs import to_cpdag
+from skbidag.scores import BaseScore, BDe, BGe, CategoricalBIC, GaussianBIC
+from skbidag.scores._interventional import with_interventions
+
+SCORES = {"bge": BGe, "bde": BDe, "gaussian bic": GaussianBIC, "bic": CategoricalBIC}
+
+
+def experiment(seed, n_rows, n, kind="continuous"):
+    """Data of a chain 0 -> 1 -> ..., of which some rows have one or two cells set."""
+    rng = np.random.default_rng(seed)
+    cells = np.zeros((n_rows, n), dtype=bool)
+    for row in range(n_rows // 3, n_rows):
+        cells[row, rng.choice(n, size=rng.integers(1, 3), replace=False)] = True
+    X = np.zeros((n_rows, n))
+    for j in range(n):
+        if kind == "continuous":
+            own = rng.normal(size=n_rows) + (0.9 * X[:, j - 1] if j else 5.0)
+            X[:, j] = np.where(cells[:, j], rng.normal(3.0, 2.0, size=n_rows), own)
+        else:
+            own = rng.integers(3, size=n_rows)
+            copied = (rng.random(n_rows) < 0.6) & (j > 0)
+            own = np.where(copied, X[:, j - 1], own)
+            X[:, j] = np.where(cells[:, j], rng.integers(3, size=n_rows), own)
+    return (X if kind == "continuous" else X.astype(int)), cells
+
+
+def kind_of(name):
+    return "categorical" if name in ("bde", "bic") else "continuous"
+
+
+def fitted(name, seed=0, n_rows=60, n=4, **params):
+    X, cells = experiment(seed, n_rows, n, kind_of(name))
+    return with_interventions(SCORES[name](**params), cells).fit(X), X, cells
+
+
+# --------------------------------------------------------------------- what was set
+
+
+def test_ways_to_say_what_was_set():
+    names = np.array(["a", "b", "c"])
+    expected = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1]], dtype=bool)
+    frame = pd.DataFrame(expected, columns=names)
+    for said in (
+        expected,
+        expected.tolist(),
+        expected.astype(int),
+        frame,
+        frame[["c", "a", "b"]],
+        [None, "b", "a; c", "c"],
+        ["", "b", ["a", "c"], ("c",)],
+        [float("nan"), 1, {0, 2}, 2],
+        pd.Series(["", "b", "a;c", "c"]),
+        np.array([None, "b", "a;c", "c"], dtype=object),
+    ):
+        found = resolve_interventions(said, 4, 3, names)
+        np.testing.assert_array_equal(found, expected)
+    assert resolve_interventions([None] * 4, 4, 3, names) is None
+    assert resolve_interventions(None, 4, 3, names) is None
+    assert set(targets_of(expected)) == {(1,), (0, 2), (2,)}
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (np.zeros((3, 3), bool), r"shape of X, \(4, 3\), got \(3, 3\)"),
+        (np.full((4, 3), 2), "true or false"),
+        ([None, "b"], "each of the 4 rows of X, got 2"),
+        ([None, "d", "b", "c"], "interventions names an unknown variable: 'd'"),
+        ([None, 3, 0, 0], "interventions has the index 3"),
+        ([None, 1.5, 0, 0], "names or indices of columns, got 1.5"),
+    ],
+)
+def test_wrong_ways_to_say_it(said, message):
+    with pytest.raises(ValueError, match=message):
+        resolve_interventions(said, 4, 3, np.array(["a", "b", "c"]))
+
+
+def test_a_variable_set_in_every_row_is_refused():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(9, 2)), columns=["a", "b"])
+    with pytest.raises(ValueError, match="column 'b' was set in every row"):
+        quick().fit(X, interventions=["b"] * 9)
+    given = quick(background=["b"]).fit(X, interventions=["b"] * 9)
+    assert not given.adjacency_probabilities_[:, 1].any()
+
+
+# --------------------------------------------------------------------------- scores
+
+
+@pytest.mark.parametrize("name", ["bde", "bic", "gaussian bic"])
+def test_local_scores_are_those_of_the_rows_left_alone(name):
+    params = {"edge_penalty": 2.5}
+    score, X, cells = fitted(name, **params)
+    if kind_of(name) == "categorical":
+        params["categories"] = [np.unique(column) for column in X.T]
+    for node in range(4):
+        alone = SCORES[name](**params).fit(X[~cells[:, node]])
+        for parents in ([], [(node + 1) % 4], [(node + 1) % 4, (node + 2) % 4]):
+            assert score.local_score(node, parents) == pytest.approx(
+                alone.local_score(node, parents), rel=1e-12
+            )
+
+
+def log_normal_wishart(X, mean, units, alpha_mu, alpha_w, scale, n):
+    """Log marginal likelihood of rows of some of n columns (Kuipers et al. 2014)."""
+    n_rows, size = X.shape
+    df = alpha_w - n + size
+    deviation = X.mean(axis=0) - mean
+    prior = np.diag(scale * units**2)
+    centered = X - X.mean(axis=0)
+    posterior = prior + centered.T @ centered
+    posterior += (
+        alpha_mu * n_rows / (alpha_mu + n_rows) * np.outer(deviation, deviation)
+    )
+    places = np.arange(1, size + 1)
+    return (
+        -size * n_rows / 2 * math.log(math.pi)
+        + size / 2 * math.log(alpha_mu / (alpha_mu + n_rows))
+        + (
+            gammaln((df + n_rows + 1 - places) / 2) - gammaln((df + 1 - places) / 2)
+        ).sum()
+        + df / 2 * np.linalg.slogdet(prior)[1]
+        - (df + n_rows) / 2 * np.linalg.slogdet(posterior)[1]
+    )
+
+
+def test_local_scores_of_bge_have_one_prior():
+    score, X, cells = fitted("bge", edge_penalty=1.0)
+    alone = [BGe(edge_penalty=1.0).fit(X[~cells[:, j]]) for j in range(4)]
+    mean = np.array([X[~cells[:, j], j].mean() for j in range(4)])
+    units = np.array([alone[j]._units[j] for j in range(4)])
+    alpha_mu, alpha_w = 1.0, 6.0
+    scale = alpha_mu * (alpha_w - 5) / (alpha_mu + 1)
+    for node in range(4):
+        rows = X[~cells[:, node]]
+        others = [j for j in range(4) if j != node]
+        for size in range(4):
+            for parents in itertools.combinations(others, size):
+                whole, part = [
+                    log_normal_wishart(
+                        rows[:, list(columns)],
+                        mean[list(columns)],
+                        units[list(columns)],
+                        alpha_mu,
+                        alpha_w,
+                        scale,
+                        4,
+                    )
+                    if columns
+                    else 0.0
+                    for columns in ((*parents, node), parents)
+                ]
+                assert score.local_score(node, parents) == pytest.approx(
+                    whole - part, rel=1e-10
+                )
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equivalent_dags_have_the_same_score(name, seed):
+    score, _, cells = fitted(name, seed, edge_penalty=1.7)
+    dags = all_dags(4)
+    classes, _ = to_cpdags(dags, targets=targets_of(cells))
+    log_scores = np.array([score.dag_score(dag) for dag in dags])
+    for cpdag in np.unique(classes, axis=0):
+        same = log_scores[(classes == cpdag).all(axis=(1, 2))]
+        assert np.ptp(same) < 1e-8 * np.abs(same).max()
+
+
+def test_observational_rows_alone_change_nothing():
+    X, cells = experiment(3, 80, 4)
+    plain = quick().fit(X)
+    same = quick().fit(X, interventions=np.zeros_like(cells))
+    np.testing.assert_array_equal(plain.dag_samples_.packed, same.dag_samples_.packed)
+    assert type(same.score_) is BGe
+
+
+class Plain(BaseScore):
+    """A score of one's own, that knows nothing of interventions or weights."""
+
+    def _fit(self, X, sample_weight):
+        self.X = np.asarray(X, dtype=float)
+
+    def log_marginal_likelihood(self, node, parents):
+        design = np.column_stack([self.X[:, parents], np.ones(len(self.X))])
+        left = np.linalg.lstsq(design, self.X[:, node], rcond=None)[1].sum()
+        n_rows = len(self.X)
+        return -n_rows / 2 * math.log(left) - len(parents) / 2 * math.log(n_rows)
+
+
+def test_scores_of_ones_own_see_the_rows_left_alone():
+    X, cells = experiment(5, 60, 3)
+    score = with_interventions(Plain(), cells).fit(X)
+    alone = Plain().fit(X[~cells[:, 1]])
+    assert score.local_score(1, [0]) == alone.local_score(1, [0])
+    model = quick(score=Plain()).fit(X, interventions=cells)
+    assert model.adjacency_.shape == (3, 3)
+
+
+# ----------------------------------------------------------------------- posteriors
+
+
+def exact_probabilities(score, kind, targets):
+    """Over all DAGs with four nodes, and by how many orders each has."""
+    dags = all_dags(4)
+    log_scores = np.array([score.dag_score(dag) for dag in dags])
+    if kind == "order-weighted":
+        orders = list(itertools.permutations(range(4)))
+        places = np.array([np.argsort(order) for order in orders])
+        before = places[:, :, None] < places[:, None, :]
+        fits = ~(dags[:, None] & ~before).any(axis=(2, 3))
+        log_scores = log_scores + np.log(fits.sum(axis=1))
+    weights = np.exp(log_scores - logsumexp(log_scores))
+    classes, _ = to_cpdags(dags, targets=targets)
+    return np.tensordot(weights, dags, 1), np.tensordot(weights, classes, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bge", "bde"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        OrderMCMCStructure(),
+        PartitionMCMCStructure(),
+        PartitionMCMCStructure(walk="partitions"),
+    ],
+    ids=["orders", "DAGs", "partitions"],
+)
+def test_exact_posteriors(name, estimator):
+    X, cells = experiment(7, 60, 4, kind_of(name))
+    estimator.set_params(
+        score=name, n_iter=200_000, n_draws=5000, n_chains=2, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # two chains of a given length need not agree
+        estimator.fit(X, interventions=cells)
+    exact, of_classes = exact_probabilities(
+        estimator.score_, estimator.posterior_, targets_of(cells)
+    )
+    # 10,000 draws, a hundred or so steps apart: nearly independent. Four standard
+    # errors of half of them.
+    error = 4 * np.sqrt(exact * (1 - exact) / 5000) + 1e-3
+    assert (np.abs(estimator.adjacency_probabilities_ - exact) < error).all()
+    error = 4 * np.sqrt(of_classes * (1 - of_classes) / 5000) + 1e-3
+    assert (np.abs(estimator.edge_probabilities("cpdag") - of_classes) < error).all()
+
+
+def test_interventions_give_directions():
+    X, cells = experiment(11, 600, 4)
+    model = quick(PartitionMCMCStructure).fit(X, interventions=cells)
+    chain = np.eye(4, k=1, dtype=bool)
+    assert (model.adjacency_probabilities_[chain] > 0.95).all()
+    np.testing.assert_array_equal(
+        model.cpdag_, to_cpdag(model.adjacency_, targets=[[1], [2]])
+    )
+    assert model.dag_samples_.targets == targets_of(cells)
+    # the same rows, taken for observed ones
+    pooled = quick(PartitionMCMCStructure).fit(X)
+    assert pooled.adjacency_probabilities_[chain].min() < 0.95
+
+
+def test_weights_are_repeated_rows():
+    X, cells = experiment(2, 60, 4)
+    weights = np.random.default_rng(0).integers(0, 3, size=60)
+    rows = np.repeat(np.arange(60), weights)
+    weighted = quick().fit(X, sample_weight=weights, interventions=cells)
+    repeated = quick().fit(X[rows], interventions=cells[rows])
+    np.testing.assert_array_equal(
+        weighted.dag_samples_.packed, repeated.dag_samples_.packed
+    )
+
+
+def test_rows_with_holes_go_with_what_was_set_in_them():
+    X, cells = experiment(2, 60, 4)
+    holes = X.copy()
+    holes[[3, 40], 1] = np.nan
+    kept = np.setdiff1d(np.arange(60), [3, 40])
+    with pytest.warns(UserWarning, match="2 of 60 rows"):
+        model = quick().fit(holes, interventions=cells)
+    same = quick().fit(X[kept], interventions=cells[kept])
+    np.testing.assert_array_equal(model.dag_samples_.packed, same.dag_samples_.packed)
+
+
+def test_search_with_interventions():
+    X, cells = experiment(4, 300, 6)
+    search = IterativeSearchStructure(random_state=0).fit(X, interventions=cells)
+    assert search.log_score_ == pytest.approx(
+        search.score_.dag_score(search.adjacency_), rel=1e-12
+    )
+    np.testing.assert_array_equal(
+        search.cpdag_, to_cpdag(search.adjacency_, targets=targets_of(cells))
+    )
+
+
+def test_warm_start_refuses_other_interventions():
+    X, cells = experiment(4, 60, 4)
+    model = quick(warm_start=True).fit(X, interventions=cells)
+    with pytest.raises(ValueError, match="changed"):
+        model.fit(X, interventions=np.roll(cells, 1, axis=0))
+    model.fit(X, interventions=cells)
+
+
+def test_metadata_are_routed():
+    X, cells = experiment(4, 90, 4)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = quick().set_fit_request(interventions=True)
+        model.set_score_request(interventions=True)
+        scores = cross_val_score(model, X, params={"interventions": cells}, cv=3)
+        assert np.isfinite(scores).all()
+        grid = GridSearchCV(model, {"burn_in": [0.2, 0.5]}, cv=2)
+        grid.fit(X, interventions=cells)
+        assert grid.best_estimator_.dag_samples_.targets == targets_of(cells)
+
+
+# ---------------------------------------------------------------------- predictions
+
+
+@pytest.mark.parametrize("name", ["bge", "bde"])
+def test_density_is_that_of_what_was_not_set(name):
+    X, cells = experiment(6, 60, 4, kind_of(name))
+    model = quick(score=name).fit(X, interventions=cells)
+    score, rows = model.score_, X[25:35]
+    terms = np.zeros((len(model.dag_samples_), len(rows)))
+    for term, dag in zip(terms, model.dag_samples_, strict=True):
+        for node in range(4):
+            local = score.log_predictive(rows, node, np.flatnonzero(dag[:, node]))
+            term += np.where(cells[25:35, node], 0.0, local)
+    expected = logsumexp(terms, axis=0) - math.log(len(terms))
+    found = model.score_samples(rows, interventions=cells[25:35])
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    assert model.score(rows, interventions=cells[25:35]) == pytest.approx(found.mean())
+
+
+def joint_normal(score, dag):
+    """Mean and covariance of the linear network that regressions make."""
+    n = len(dag)
+    weights, constants, variances = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+    for node in range(n):
+        parents = np.flatnonzero(dag[:, node])
+        coefficients, variances[node] = score.regression(node, parents)
+        weights[parents, node] = coefficients
+        constants[node] = score.constant(node, parents)
+    spread = np.linalg.inv(np.eye(n) - weights)
+    mean = score.posterior_mean_ + constants @ spread
+    return mean, spread.T @ np.diag(variances) @ spread
+
+
+def test_regressions_have_constants():
+    X, cells = experiment(6, 200, 4)
+    score = with_interventions(BGe(), cells).fit(X)
+    for node, parents in [(1, [0]), (3, [1, 2]), (0, [])]:
+        part = score.scores_[node]
+        coefficients, _ = part.regression(node, parents)
+        z = X[:, parents] - score.posterior_mean_[parents]
+        mine = score.posterior_mean_[node] + z @ coefficients
+        mine += score.constant(node, parents)
+        location, _, _ = part._student_t(X[:, parents], node, np.array(parents, int))
+        np.testing.assert_allclose(mine, location, rtol=1e-10)
+
+
+@pytest.mark.parametrize("hole", [[], [1], [0, 2]])
+def test_predictions_of_one_dag(hole):
+    """Of one DAG, the conditional expectation of a normal distribution."""
+    X, cells = experiment(6, 200, 4)
+    search = IterativeSearchStructure(n_draws=0, random_state=0)
+    search.fit(X, interventions=cells)
+    mean, covariance = joint_normal(search.score_, search.adjacency_)
+    row = X[5].copy()
+    row[hole] = np.nan
+    (found,) = search.predict(row[None])
+    for node in range(4):
+        given = [j for j in range(4) if j != node and j not in hole]
+        gain = np.linalg.solve(
+            covariance[np.ix_(given, given)], covariance[given, node]
+        )
+        expected = mean[node] + gain @ (row[given] - mean[given])
+        assert found[node] == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["bge", "bde"])
+def test_set_cells_tell_nothing_about_their_causes(name):
+    """Of one DAG, predictions of rows are those of the DAG without some edges."""
+    X, _ = experiment(8, 300, 4, kind_of(name))
+    chain = [[0, 1], [1, 2], [2, 3]]
+    model = IterativeSearchStructure(
+        score=name,
+        required_edges=chain,
+        forbidden_edges=[
+            [i, j] for i in range(4) for j in range(4) if [i, j] not in chain
+        ],
+        n_draws=0,
+        random_state=0,
+    ).fit(X)
+    row, other = X[[0]].copy(), X[[0]].copy()
+    other[0, 1] = X[:, 1].max() if row[0, 1] != X[:, 1].max() else X[:, 1].min()
+
+    def predict(row, **kwargs):
+        if name == "bge":
+            return model.predict(row, **kwargs)[0]
+        found = model.predict_probabilities(row, **kwargs)
+        return np.array([found[node][0, 0] for node in range(4)])
+
+    before = predict(row, interventions=[1])
+    after = predict(other, interventions=[1])
+    assert after[0] == pytest.approx(before[0], rel=1e-9)  # a cause
+    assert after[2] != pytest.approx(before[2], rel=1e-3)  # an effect
+    assert predict(other)[0] != pytest.approx(predict(row)[0], rel=1e-3)
+
+
+def test_effects_take_parameters_from_each_familys_own_rows():
+    X, cells = experiment(9, 3000, 3)
+    model = quick(PartitionMCMCStructure).fit(X, interventions=cells)
+    effects = causal_effects(model, random_state=0)
+    expected = np.array([[0, 0.9, 0.81], [0, 0, 0.9], [0, 0, 0]])
+    off = ~np.eye(3, dtype=bool)
+    np.testing.assert_allclose(effects.mean[off], expected[off], atol=0.08)
