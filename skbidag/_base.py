@@ -22,7 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag import graphs
 from skbidag._chains import Stop, entropy_of
-from skbidag._constraints import resolve_constraints, without_constants
+from skbidag._constraints import (
+    resolve_constraints,
+    without_constants,
+    without_impossible,
+)
 from skbidag._data import (
     Rows,
     check_weights,
@@ -223,6 +227,7 @@ class BaseStructure(
             tiers=self.tiers,
             max_parents=most_parents,
         )
+        constraints = without_impossible(constraints, score.forbidden_edges_, names)
         data, weights = score.test_data(X, sample_weight)
         constraints = without_constants(constraints, data, weights)
         return Problem(score, data, weights, names, constraints)
