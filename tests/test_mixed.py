@@ -114,9 +114,7 @@ def test_frames_of_both_libraries_give_the_same():
         )
         for library in (pd, pl)
     ]
-    assert_array_equal(
-        models[0].edge_probabilities(), models[1].edge_probabilities()
-    )
+    assert_array_equal(models[0].edge_probabilities(), models[1].edge_probabilities())
 
 
 def test_jobs_and_order_of_rows_do_not_matter():

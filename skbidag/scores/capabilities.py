@@ -403,6 +403,32 @@ class MixedPredictiveScore(PredictiveScore):
             Of the value of `node` given those of `parents`.
         """
 
+    def log_predictive_of_values(self, rows, node, parents, varied, values):
+        """The same where one column, of the child or of a parent, has many values.
+
+        Parameters
+        ----------
+        rows : ndarray of float64 of shape (n_samples, n_features)
+            New rows, whose entries in column `varied` do not matter.
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        varied : int
+            The column, `node` or one of `parents`.
+        values : ndarray of float64 of shape (n_values, n_samples)
+            Its values.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_values, n_samples)
+            Of the value of `node` given those of `parents`.
+        """
+        completed = np.tile(rows, (len(values), 1))
+        completed[:, varied] = values.reshape(-1)
+        log_density = self.log_predictive_rows(completed, node, parents)
+        return log_density.reshape(values.shape)
+
     @abstractmethod
     def sample_predictive_rows(self, rows, node, parents, rng):
         """Draw a column from its predictive distribution, of encoded rows.
@@ -465,6 +491,21 @@ class MixedPredictiveScore(PredictiveScore):
         rng = check_random_state(random_state)
         values = self.sample_predictive_rows(self.encode(X), node, parents, rng)
         return self.decode(node, values)
+
+    @abstractmethod
+    def typical(self, node):
+        """Where the values of a column are, whatever the others are.
+
+        Parameters
+        ----------
+        node : int
+            The column.
+
+        Returns
+        -------
+        center, spread : float
+            Mean and standard deviation, or the most frequent code and 0.
+        """
 
     def decode(self, node, values):
         """Values of a column as the user has them: the categories of codes.

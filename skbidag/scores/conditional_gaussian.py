@@ -11,8 +11,11 @@ L(S), and a child's score is
 Markov equivalent DAGs have the same score, whatever kinds of columns their edges join.
 """
 
+import math
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +36,6 @@ from skbidag._data import (
 )
 from skbidag._kinds import column_kinds
 from skbidag._sklearn import Interval, StrOptions
-from skbidag.scores._categorical import _configurations
 from skbidag.scores._density import EDGE_PENALTY
 from skbidag.scores._gaussian import least_residual_share, weighted_scatter
 from skbidag.scores._mixed import MixedWalks
@@ -45,6 +47,9 @@ from skbidag.scores.capabilities import MixedPredictiveScore
 
 # Scores of pairs of parents that may be computed for one node: some tenths of a second.
 MOST_PAIRS = 4000
+
+# Sets of columns whose cells are kept for the next rows
+MOST_KEPT = 4096
 
 
 class ConditionalGaussian(BaseScore, MixedPredictiveScore):
@@ -265,7 +270,7 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
             )
         self._codes = np.where(categorical, rows, 0).astype(np.int32)
         self._values = self._deviations(rows)
-        self._counts = counts
+        self._counts, self._kept = counts, _Kept()
         self._surplus = self.alpha_mu + 1.0
         self._prior_scale = self.alpha_mu**2 / (self.alpha_mu + 1)
         self._walks = MixedWalks(
@@ -287,9 +292,7 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
         size = np.exp2(np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
         # levels tell about numbers, too: each but the first is a column of 0 and 1
         levels = [
-            column == level
-            for column in codes.T
-            for level in np.unique(column)[1:]
+            column == level for column in codes.T for level in np.unique(column)[1:]
         ]
         n = X.shape[1]
         both = np.column_stack([X / size, *levels]).astype(np.float64)
@@ -354,27 +357,24 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
 
     def _log_evidence(self, columns):
         """Log marginal likelihood of a set of columns."""
-        _, cells = self._cells(columns)
-        present = cells.counts > 0
-        counts, scatter = cells.counts[present], cells.scatter[present]
+        cells = self._cells(columns)
+        counts, scatter = cells.counts[:-1], cells.scatter[:-1]  # those with rows
         log_size = np.log(self.equivalent_sample_size)
         log_likelihood = (
             _log_rising(log_size - cells.log_n_cells, counts).sum()
             - _log_rising(log_size, np.array([self.n_effective_])).sum()
         )
-        numbers, nu = cells.numbers, self._surplus
-        size = len(numbers)
+        size, nu = len(cells.numbers), self._surplus
         if size:
-            k = np.arange(size)
-            n = counts[:, None]
+            k, n = np.arange(size), counts[:, None]
             log_alpha = np.log(self.alpha_mu) - cells.log_n_cells
             log_likelihood += (
-                size / 2 * (log_alpha - np.log(np.exp(log_alpha) + counts)).sum()
+                size / 2 * (log_alpha - np.log(cells.worth[:-1])).sum()
                 - size * self.n_effective_ / 2 * np.log(np.pi)
                 + (gammaln((nu + 1 + k + n) / 2) - gammaln((nu + 1 + k) / 2)).sum()
                 + len(counts) * size * (nu + size) / 2 * np.log(self._prior_scale)
                 - ((counts + nu + size) / 2 * self._log_det(scatter)).sum()
-                - self.n_effective_ * np.log(self._unit[numbers]).sum()
+                - self.n_effective_ * np.log(self._unit[cells.numbers]).sum()
             )
         return log_likelihood
 
@@ -391,35 +391,16 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
             left = left - left[:, :, k, None] * row[:, None]
         return log_det
 
-    def _cells(self, columns, codes=None):
-        """The cells that some columns make, and what is known of each.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            The columns.
-        codes : ndarray of int of shape (n_new, n_features), default=None
-            New rows; -1 is a level never seen.
-
-        Returns
-        -------
-        place : ndarray of int of shape (n_new,)
-            The cell of each new row.
-        cells : _Cells
-            The cells.
-        """
-        columns = np.asarray(columns, dtype=np.intp)
+    def _cells(self, columns):
+        """The cells that some columns make, and what is known of each."""
+        columns = np.sort(np.asarray(columns, dtype=np.intp))
         categorical = self.is_categorical_[columns]
         dividers, numbers = columns[categorical], columns[~categorical]
-        seen = self._codes[:, dividers]
-        new = seen[:0] if codes is None else codes[:, dividers]
-        # The data of fit and new rows share one numbering of cells. Codes are shifted
-        # by one to make room for the unknown level.
-        both = np.concatenate([seen, new]).T + 1
-        cell, size = _configurations(
-            both, self.n_levels_[dividers] + 1, len(seen) + len(new)
-        )
-        cell, place = cell[: len(seen)], cell[len(seen) :]
+        known, cell = self._codes[:1, dividers], np.zeros(len(self._codes), np.intp)
+        if len(dividers):
+            known, _, cell = unique_rows(self._codes[:, dividers])
+        # the last cell stands for all without rows
+        size = len(known) + 1
         weights, values = self._counts, self._values[:, numbers]
         counts = np.bincount(cell, weights, size)
         log_n_cells = np.log(self.n_levels_[dividers]).sum()
@@ -434,7 +415,18 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
                 scatter[:, a, b] = scatter[:, b, a] = left
             scatter[:, a, a] += self._prior_scale
         mean = sums / worth[:, None]
-        return place, _Cells(numbers, counts, worth, mean, scatter, log_n_cells)
+        return _Cells(
+            dividers, numbers, known, counts, worth, mean, scatter, log_n_cells
+        )
+
+    def _known_cells(self, columns):
+        """The same, kept for the next rows."""
+        key = tuple(sorted(map(int, columns)))
+        if key not in self._kept:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = self._cells(columns)
+        return self._kept[key]
 
     def fill_table(self, node, candidates, outsiders, base_column, out, columns=None):
         columns = outsiders if columns is None else columns
@@ -560,6 +552,51 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
         known = np.take_along_axis(log_p, np.maximum(code, 0)[:, None], axis=1)[:, 0]
         return np.where(code < 0, log_unseen, known)
 
+    def log_predictive_of_values(self, rows, node, parents, varied, values):  # noqa: D102
+        if self.is_categorical_[varied]:
+            # levels are few
+            return super().log_predictive_of_values(rows, node, parents, varied, values)
+        parents = np.asarray(parents, dtype=np.intp)
+        family = np.append(parents, node)
+        if not self.is_categorical_[node]:
+            together = self._log_joint_of_values(rows, family, varied, values)
+            alone = self._log_joint_of_values(rows, parents, varied, values)
+            return together - alone - np.log(self._unit[node])
+        completed, log_joints = rows.copy(), []
+        for level in range(self.n_levels_[node]):
+            completed[:, node] = level
+            log_joints.append(
+                self._log_joint_of_values(completed, family, varied, values)
+            )
+        log_joint = self._log_joint_of_values(rows, family, varied, values)
+        return log_joint - logsumexp(log_joints, axis=0)
+
+    def _log_joint_of_values(self, rows, columns, varied, values):
+        """The same as `_log_joint` with many values of a continuous column.
+
+        The distance from the mean is a quadratic function of these.
+        """
+        cells = self._known_cells(columns)
+        k = np.flatnonzero(cells.numbers == varied)
+        if not len(k):
+            return self._log_joint(rows, columns)[None]
+        place, numbers = cells.place(rows), cells.numbers
+        z = (rows[:, numbers] - self._mean[numbers]) / self._unit[numbers]
+        z[:, k[0]] = 0.0
+        whiten = cells.whiten[place]
+        at_zero = np.einsum("rij,rj->ri", whiten, z - cells.mean[place])
+        slope = whiten[:, :, k[0]]
+        v = (values - self._mean[varied]) / self._unit[varied]
+        log_peak, power, share = self._student_terms(cells)
+        distance = (
+            (at_zero**2).sum(axis=1)
+            + 2 * (at_zero * slope).sum(axis=1) * v
+            + (slope**2).sum(axis=1) * v**2
+        )
+        # rounding must not make it negative
+        distance = share[place] * np.maximum(distance, 0.0)
+        return log_peak[place] - power[place] * np.log1p(distance)
+
     def _log_level_probabilities(self, rows, node, parents):
         """Log probabilities of the levels of a categorical child, by Bayes' rule."""
         log_joint = self._log_joint_of_levels(rows, node, parents)
@@ -581,33 +618,49 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
 
     def _log_joint(self, rows, columns):
         """Log predictive density of some columns of a row together, in units."""
-        codes = np.where(self.is_categorical_, rows, 0).astype(np.int32)
-        place, cells = self._cells(columns, codes)
+        cells = self._known_cells(columns)
+        place, numbers = cells.place(rows), cells.numbers
+        z = (rows[:, numbers] - self._mean[numbers]) / self._unit[numbers]
+        whitened = np.einsum("rij,rj->ri", cells.whiten[place], z - cells.mean[place])
+        log_peak, power, share = self._student_terms(cells)
+        distance = share[place] * (whitened**2).sum(axis=1)
+        return log_peak[place] - power[place] * np.log1p(distance)
+
+    def _student_terms(self, cells):
+        """Log density at the mean of each cell, power, and scale of the distance."""
         log_size = np.log(self.equivalent_sample_size)
         with np.errstate(divide="ignore"):
             log_counts = np.log(cells.counts)
-        log_share = np.logaddexp(log_counts, log_size - cells.log_n_cells)
-        log_density = log_share[place] - np.log(
-            self.n_effective_ + self.equivalent_sample_size
-        )
-        size = len(cells.numbers)
-        if not size:
-            return log_density
-        numbers = cells.numbers
-        z = (rows[:, numbers] - self._mean[numbers]) / self._unit[numbers]
-        whiten = np.linalg.inv(np.linalg.cholesky(cells.scatter))
-        whitened = np.einsum("rij,rj->ri", whiten[place], z - cells.mean[place])
-        worth = cells.worth[place]
-        df = self._surplus + 1 + cells.counts[place]
-        share = worth / (worth + 1)
-        half_log_det = -np.log(np.diagonal(whiten, axis1=1, axis2=2)).sum(axis=1)
-        return log_density + (
-            gammaln((df + size) / 2)
+        log_total = np.log(self.n_effective_ + self.equivalent_sample_size)
+        log_share = np.logaddexp(log_counts, log_size - cells.log_n_cells) - log_total
+        size, df = len(cells.numbers), self._surplus + 1 + cells.counts
+        share = cells.worth / (cells.worth + 1)
+        log_peak = (
+            log_share
+            + gammaln((df + size) / 2)
             - gammaln(df / 2)
             + size / 2 * np.log(share / np.pi)
-            - half_log_det[place]
-            - (df + size) / 2 * np.log1p(share * (whitened**2).sum(axis=1))
+            + np.log(np.diagonal(cells.whiten, axis1=1, axis2=2)).sum(axis=1)
         )
+        return log_peak, (df + size) / 2, share
+
+    def typical(self, node):
+        """Where the values of a column are, whatever the others are.
+
+        Parameters
+        ----------
+        node : int
+            The column.
+
+        Returns
+        -------
+        center, spread : float
+            Mean and standard deviation, or the most frequent code and 0.
+        """
+        if self.is_categorical_[node]:
+            return float(np.bincount(self._codes[:, node], self._counts).argmax()), 0.0
+        variance = self._counts @ self._values[:, node] ** 2 / self.n_effective_
+        return self._mean[node], self._unit[node] * np.sqrt(1.0 + variance)
 
     def sample_predictive_rows(self, rows, node, parents, rng):
         """Draw a column from its predictive distribution, of rows already encoded.
@@ -639,18 +692,21 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
 
     def _student_t(self, rows, node, parents):
         """Location, scale and degrees of freedom of a continuous child in each row."""
-        codes = np.where(self.is_categorical_, rows, 0).astype(np.int32)
-        place, cells = self._cells(np.append(parents, node), codes)
-        numbers = cells.numbers[:-1]
+        cells = self._known_cells(np.append(parents, node))
+        place = cells.place(rows)
+        child = np.flatnonzero(cells.numbers == node)[0]
+        of_parents = np.flatnonzero(cells.numbers != node)
+        numbers = cells.numbers[of_parents]
         z = (rows[:, numbers] - self._mean[numbers]) / self._unit[numbers]
-        deviation = z - cells.mean[place, :-1]
-        block, covariance = cells.scatter[:, :-1, :-1], cells.scatter[:, :-1, -1]
+        deviation = z - cells.mean[place][:, of_parents]
+        block = cells.scatter[:, of_parents[:, None], of_parents]
+        covariance = cells.scatter[:, of_parents, child]
         whiten = np.linalg.inv(np.linalg.cholesky(block))
         explained = np.einsum("cij,cj->ci", whiten, covariance)
-        variance = cells.scatter[:, -1, -1] - (explained**2).sum(axis=1)
+        variance = cells.scatter[:, child, child] - (explained**2).sum(axis=1)
         variance = np.maximum(variance, self._prior_scale)
         whitened = np.einsum("rij,rj->ri", whiten[place], deviation)
-        location = cells.mean[place, -1] + (whitened * explained[place]).sum(axis=1)
+        location = cells.mean[place, child] + (whitened * explained[place]).sum(axis=1)
         df = self._surplus + cells.counts[place] + 1 + len(numbers)
         worth = cells.worth[place]
         distance = (worth + 1) / worth + (whitened**2).sum(axis=1)
@@ -659,28 +715,73 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
         return self._mean[node] + unit * location, unit * scale, df
 
 
-class _Cells(NamedTuple):
+class _Kept(dict):
+    """What need not be worked out again; a copy starts without."""
+
+    def __reduce__(self):
+        return _Kept, ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
     """What is known of the cells that some columns make.
 
     Attributes
     ----------
-    numbers : ndarray of int
-        The continuous ones among the columns.
-    counts : ndarray of shape (n_cells,)
-        How many rows each cell has.
-    worth : ndarray of shape (n_cells,)
+    dividers, numbers : ndarray of int
+        The categorical ones among the columns, and the continuous ones.
+    known : ndarray of int32 of shape (n_known, n_dividers)
+        The codes of the cells that have rows.
+    counts : ndarray of shape (n_known + 1,)
+        How many rows each cell has. The last one has none, and stands for the others.
+    worth : ndarray of shape (n_known + 1,)
         The same and what the prior mean is worth.
-    mean : ndarray of shape (n_cells, n_numbers)
+    mean : ndarray of shape (n_known + 1, n_numbers)
         The posterior mean, in units.
-    scatter : ndarray of shape (n_cells, n_numbers, n_numbers)
+    scatter : ndarray of shape (n_known + 1, n_numbers, n_numbers)
         The posterior scale matrices, in units.
     log_n_cells : float
         Log of the number of cells that there could be.
     """
 
+    dividers: np.ndarray
     numbers: np.ndarray
+    known: np.ndarray
     counts: np.ndarray
     worth: np.ndarray
     mean: np.ndarray
     scatter: np.ndarray
     log_n_cells: float
+
+    @cached_property
+    def whiten(self):
+        """Inverses of the scatter matrices' factors."""
+        return np.linalg.inv(np.linalg.cholesky(self.scatter))
+
+    def place(self, rows):
+        """The cell of each of these rows."""
+        if not len(self.dividers):
+            return np.zeros(len(rows), dtype=np.intp)
+        codes = rows[:, self.dividers].astype(np.int32)
+        if self.strides is None:
+            _, first, which = unique_rows(np.concatenate([self.known, codes]))
+            # a cell that has rows stands where it is first
+            return np.minimum(first, len(self.known))[which[len(self.known) :]]
+        order, keys = self._sorted_keys
+        key = (codes + 1) @ self.strides
+        found = np.searchsorted(keys, key).clip(max=len(keys) - 1)
+        return np.where(keys[found] == key, order[found], len(keys))
+
+    @cached_property
+    def strides(self):
+        """By how much a level moves a cell's number; None if numbers are too large."""
+        radix = [int(most) + 2 for most in self.known.max(axis=0)]
+        # one more level than there is stands for those that are not known
+        strides = [math.prod(r + 1 for r in radix[k + 1 :]) for k in range(len(radix))]
+        return None if strides[0] * (radix[0] + 1) >= 2**62 else np.array(strides)
+
+    @cached_property
+    def _sorted_keys(self):
+        keys = (self.known.astype(np.int64) + 1) @ self.strides
+        order = np.argsort(keys)
+        return order, keys[order]
