@@ -9,8 +9,8 @@ latent        a linear Gaussian network, half of whose variables are cut into ca
 
 Methods: "mixed" is ``score="auto"``; "categories" cuts the numbers into thirds and uses
 BDe; "numbers" takes the categories' codes as numbers and uses BGe; "pgmpy" is its hill
-climbing with the BIC of conditional Gaussian networks, within a limit of time. The first
-three sample orders with the defaults, and their edges are ranked by probability.
+climbing with the BIC of conditional Gaussian networks, within a limit of time. The
+first three sample orders with the defaults, and their edges are ranked by probability.
 
     python benchmarks/mixed.py            # results/mixed.csv, an hour
     python benchmarks/mixed.py --quick

@@ -85,9 +85,9 @@ class PCSkeleton(BaseEstimator):
     The number of tests grows exponentially with a node's neighbors, so where it would
     be too large, a node's edges are not tested from its side given sets of that size:
     above 20 million for "fisherz" and 250,000 for "gsq" and "chisq", which all sets of
-    up to 23, or 17, neighbors are within (1000 for "evidence", 9 neighbors). An edge that no other test removes is
-    permitted. Tests that run in causal-learn are all made; `max_conditioning` bounds
-    them.
+    up to 23, or 17, neighbors are within (for "evidence" 1000, which is 9 neighbors).
+    An edge that no other test removes is permitted. Tests that run in causal-learn are
+    all made; `max_conditioning` bounds them.
 
     Constraints here shape the space alone. What no sampled DAG may have, or what every
     one must have, is said to the estimator that samples: as its ``search_space`` a

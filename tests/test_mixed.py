@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from helpers import all_dags
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from test_scores_mixed import mixed_data
 
+from helpers import all_dags
 from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,

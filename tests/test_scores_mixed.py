@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from helpers import all_dags
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate
 from scipy.special import gammaln, multigammaln
 from sklearn.base import clone
 
+from helpers import all_dags
 from skbidag import graphs
 from skbidag.scores import BDe, BGe, ConditionalGaussian
 
@@ -42,25 +42,25 @@ def naive_evidence(score, X, categorical, columns, weights=None):
     size, alpha = score.equivalent_sample_size, score.alpha_mu / n_cells
     t = score.alpha_mu**2 / (score.alpha_mu + 1)
     total = gammaln(size) - gammaln(size + weights.sum())
-    l, nu = len(numbers), score.alpha_mu + 1
+    dim, nu = len(numbers), score.alpha_mu + 1
     cells = itertools.product(*[np.unique(X[:, c]) for c in dividers])
     for cell in cells:
         rows = (X[:, dividers] == np.array(cell)).all(axis=1)
         w, n = weights[rows], weights[rows].sum()
         total += gammaln(size / n_cells + n) - gammaln(size / n_cells)
-        if n == 0 or l == 0:
+        if n == 0 or dim == 0:
             continue
         z = (X[rows][:, numbers] - score._mean[numbers]) / score._unit[numbers]
         mean = np.average(z, axis=0, weights=w)
         scatter = ((z - mean).T * w) @ (z - mean)
-        R = t * np.eye(l) + scatter + alpha * n / (alpha + n) * np.outer(mean, mean)
+        R = t * np.eye(dim) + scatter + alpha * n / (alpha + n) * np.outer(mean, mean)
         total += (
-            l / 2 * np.log(alpha / (alpha + n))
-            + multigammaln((n + nu + l) / 2, l)
-            - multigammaln((nu + l) / 2, l)
-            - l * n / 2 * np.log(np.pi)
-            + (nu + l) / 2 * l * np.log(t)
-            - (n + nu + l) / 2 * np.linalg.slogdet(R)[1]
+            dim / 2 * np.log(alpha / (alpha + n))
+            + multigammaln((n + nu + dim) / 2, dim)
+            - multigammaln((nu + dim) / 2, dim)
+            - dim * n / 2 * np.log(np.pi)
+            + (nu + dim) / 2 * dim * np.log(t)
+            - (n + nu + dim) / 2 * np.linalg.slogdet(R)[1]
             - n * np.log(score._unit[numbers]).sum()
         )
     return total
@@ -302,27 +302,25 @@ def test_a_column_told_by_others_is_refused():
 # ------------------------------------------------------------- conditionals of rows
 
 
+def total_density(score, row, node, parents):
+    """Integral of the density of a number in a row over all its values."""
+    location, scale, _ = score._student_t(row[None], node, np.array(parents, int))
+
+    def density(angle):
+        completed = row.copy()
+        completed[node] = location[0] + scale[0] * np.tan(angle)
+        log_density = score.log_predictive_rows(completed[None], node, parents)
+        return np.exp(log_density[0]) * scale[0] / np.cos(angle) ** 2
+
+    return integrate.quad(density, -np.pi / 2, np.pi / 2, epsabs=1e-9)[0]
+
+
 @pytest.mark.parametrize("parents", [[], [1], [2], [1, 2, 3]])
 def test_conditionals_of_numbers_integrate_to_one(parents):
     X, categorical = mixed_data(9, kinds="cdcd")
     score = ConditionalGaussian(categorical_features=categorical).fit(X)
     for row in (X[0], np.array([0.0, -1.0, 5.0, 2.0])):  # -1: a level never seen
-
-        def density(value, row=row):
-            completed = row.copy()
-            completed[0] = value
-            return np.exp(score.log_predictive_rows(completed[None], 0, parents))[0]
-
-        location, scale, _ = score._student_t(row[None], 0, np.array(parents, int))
-        total = integrate.quad(
-            lambda u: (
-                density(location[0] + scale[0] * np.tan(u)) * scale[0] / np.cos(u) ** 2
-            ),
-            -np.pi / 2,
-            np.pi / 2,
-            epsabs=1e-9,
-        )[0]
-        assert_allclose(total, 1.0, atol=1e-6)
+        assert_allclose(total_density(score, row, 0, parents), 1.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("parents", [[], [0], [3], [0, 2, 3]])
@@ -337,25 +335,26 @@ def test_conditionals_of_categories_add_up_to_one(parents):
     assert_allclose(total, 1.0)
 
 
+def without_last_row(score, X):
+    """The score of all rows but the last, with the prior of all of them."""
+    fewer = clone(score).fit(X)
+    prior = score._mean, score._unit
+    fewer._scale = lambda *_: [part[~score.is_categorical_] for part in prior]
+    fewer._set_rows(score._as_numbers([*X.T])[:-1], np.ones(len(X) - 1))
+    return fewer
+
+
 def test_predictions_follow_from_the_score():
     # without a continuous parent of a category, the score is the product of predictions
     X, categorical = mixed_data(9, 30, kinds="cdcd")
+    score = ConditionalGaussian(edge_penalty=1.0, categorical_features=categorical)
+    score.fit(X)
+    before = without_last_row(score, X)
     for node, parents in ((0, [1, 2]), (2, [3]), (1, [3]), (3, [])):
-        score = ConditionalGaussian(edge_penalty=1.0, categorical_features=categorical)
-        score.fit(X)
-        last = X[-1:]
-        # the prior's mean and units are those of all rows
-        before = clone(score).fit(X)
-        rows = score._as_numbers(list(X.T))
-        keep = np.ones(len(rows), bool)
-        keep[-1] = False
-        mean, unit = score._mean, score._unit
-        before._scale = lambda *_: (mean[~categorical], unit[~categorical])
-        before._set_rows(rows[keep], np.ones(keep.sum()))
         gain = score.local_score(node, parents) - before.log_marginal_likelihood(
             node, parents
         )
-        assert_allclose(gain, before.log_predictive(last, node, parents)[0])
+        assert_allclose(gain, before.log_predictive(X[-1:], node, parents)[0])
 
 
 def test_drawn_values_have_their_distribution():

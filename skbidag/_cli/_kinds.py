@@ -8,7 +8,6 @@ from skbidag._cli._cells import is_comma_number
 from skbidag._cli._errors import InputError
 from skbidag._kinds import are_few, column_kinds
 
-
 # What the command line calls the kinds
 WORDS = {"continuous": "continuous", "categorical": "discrete", "mixed": "mixed"}
 

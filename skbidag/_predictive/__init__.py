@@ -8,7 +8,8 @@ over its families (``_families.py``).
 
 How that is done depends on the score's type, which is asked here and nowhere else:
 ``_gaussian.py`` has linear Gaussian networks, ``_categorical.py`` categorical data,
-``_mixed.py`` data of both kinds, and ``_predictor.py`` what holds for any :class:`~skbidag.scores.PredictiveScore`.
+``_mixed.py`` data of both kinds, and ``_predictor.py`` what holds for any
+:class:`~skbidag.scores.PredictiveScore`.
 """
 
 from functools import singledispatch

@@ -4,11 +4,11 @@ They are those of the mixture of DAGs that ``score_samples`` tells the density o
 count by the density they give to the other observed cells of the row.
 
 Where all other cells are observed, a category's probabilities are a sum over its
-levels, and a number's expectation is an integral in one dimension, on a grid that closes
-in on where the density is. Where others are not, these are drawn, again and again, each
-from its distribution given the others (a Gibbs sampler), and predictions are averaged
-over the draws; of the DAGs no more than 50 count then. The generator has a seed of its
-own, so that predictions are the same every time.
+levels, and a number's expectation is an integral in one dimension, on a grid that
+closes in on where the density is. Where others are not, these are drawn, again and
+again, each from its distribution given the others (a Gibbs sampler), and predictions
+are averaged over the draws; of the DAGs no more than 50 count then. The generator has a
+seed of its own, so that predictions are the same every time.
 """
 
 from functools import cached_property

@@ -17,6 +17,7 @@ from skbidag.scores.capabilities import (
     CategoricalPredictiveScore,
     LinearParameterScore,
     LinearPredictiveScore,
+    MixedParameterScore,
     MixedPredictiveScore,
     PredictiveScore,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "GaussianTerms",
     "LinearParameterScore",
     "LinearPredictiveScore",
+    "MixedParameterScore",
     "MixedPredictiveScore",
     "PredictiveScore",
 ]

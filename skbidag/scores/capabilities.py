@@ -10,8 +10,9 @@ the same and ``predict``            :class:`LinearPredictiveScore`,
                                     :class:`CategoricalPredictiveScore` or
                                     :class:`MixedPredictiveScore`; the latter two
                                     also have ``predict_probabilities``
-:func:`skbidag.causal_effects`      :class:`LinearParameterScore` or
-                                    :class:`CategoricalParameterScore`
+:func:`skbidag.causal_effects`      :class:`LinearParameterScore`,
+                                    :class:`CategoricalParameterScore` or
+                                    :class:`MixedParameterScore`
 =================================== ================================================
 
 Nobody asks a score for a method by its name: what it is, is what it can do.
@@ -591,4 +592,62 @@ class CategoricalParameterScore(ABC):
         counts : ndarray of shape (n_configurations, n_levels)
             Positive: a row for each configuration of the parents, of which the last
             parent's level changes fastest, and a column for each level of the child.
+        """
+
+
+class MixedParameterScore(ABC):
+    """A score whose parameters can be drawn from their posterior distribution.
+
+    It makes :func:`skbidag.causal_effects` work on mixed data.
+
+    Attributes
+    ----------
+    is_categorical_ : ndarray of bool of shape (n_features,)
+        Which columns are categorical.
+    categories_ : list of (ndarray or None)
+        The levels of each column, None for a continuous one.
+    n_levels_ : ndarray of int of shape (n_features,)
+        How many there are, 0 for a continuous column.
+    """
+
+    is_categorical_: np.ndarray
+    categories_: list
+    n_levels_: np.ndarray
+
+    @abstractmethod
+    def draw_family(self, node, parents, rng):
+        """Draw the parameters of a child given its parents.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        rng : RandomState
+            Source of the draws.
+
+        Returns
+        -------
+        expect : callable
+            Of rows, an array of shape (n_rows, n_features) with codes of categories: it
+            gives the child's expectation in each, or the probabilities of its levels,
+            an array of shape (n_rows, n_levels).
+        deviation : callable or None
+            Of rows, too: a continuous child's standard deviation in each.
+        """
+
+    @abstractmethod
+    def typical(self, node):
+        """Where the values of a column are, whatever the others are.
+
+        Parameters
+        ----------
+        node : int
+            The column.
+
+        Returns
+        -------
+        center, spread : float
+            Mean and standard deviation, or the most frequent code and 0.
         """

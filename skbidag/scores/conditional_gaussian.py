@@ -13,7 +13,7 @@ Markov equivalent DAGs have the same score, whatever kinds of columns their edge
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from typing import ClassVar, Literal
 
@@ -43,7 +43,7 @@ from skbidag.scores._noise import residual_scale
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bde import _log_rising
 from skbidag.scores.bge import RESIDUAL_SHARE_PER_ROW
-from skbidag.scores.capabilities import MixedPredictiveScore
+from skbidag.scores.capabilities import MixedParameterScore, MixedPredictiveScore
 
 # Scores of pairs of parents that may be computed for one node: some tenths of a second.
 MOST_PAIRS = 4000
@@ -52,7 +52,7 @@ MOST_PAIRS = 4000
 MOST_KEPT = 4096
 
 
-class ConditionalGaussian(BaseScore, MixedPredictiveScore):
+class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
     """Score of continuous and categorical columns in one network.
 
     The categorical ones of a child's parents divide the rows into cells. A continuous
@@ -309,7 +309,8 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
             column = int(np.argmin(fine))
             extreme = "small" if square[column] < 1 else "large"
             raise ValueError(
-                f"Column {names[column]} has values too {extreme} to square; rescale it."
+                f"Column {names[column]} has values too {extreme} to square; "
+                "rescale it."
             )
         return mean[:n] * size, unit
 
@@ -328,7 +329,7 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
         values = np.where(self.is_categorical_, 0.0, rows - self._mean)
         return np.ascontiguousarray(values / self._unit)
 
-    def test_data(self, X, sample_weight=None):
+    def test_data(self, X, sample_weight=None):  # noqa: D102
         rows = np.where(
             self.is_categorical_, self._codes, self._values * self._unit + self._mean
         )
@@ -428,7 +429,9 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
             self._kept[key] = self._cells(columns)
         return self._kept[key]
 
-    def fill_table(self, node, candidates, outsiders, base_column, out, columns=None):
+    def fill_table(  # noqa: D102
+        self, node, candidates, outsiders, base_column, out, columns=None
+    ):
         columns = outsiders if columns is None else columns
         self._fill(node, candidates, outsiders, columns, base_column, out)
 
@@ -448,7 +451,7 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
             out[:, base_column] -= shift
             out[:, columns] -= shift
 
-    def addition_scores(self, node, parents):
+    def addition_scores(self, node, parents):  # noqa: D102
         n = self.n_features_in_
         others = np.setdiff1d(np.arange(n), [*parents, node])
         table = np.full((1, n + 1), -np.inf)
@@ -486,7 +489,7 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
         )
         return table[0, :-1] - table[0, -1]
 
-    def pair_scores(self, node, parents, others=None):
+    def pair_scores(self, node, parents, others=None):  # noqa: D102
         n = self.n_features_in_
         others = np.arange(n) if others is None else np.asarray(others, dtype=np.intp)
         if len(others) * n > MOST_PAIRS:
@@ -713,6 +716,120 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore):
         scale = np.sqrt(variance[place] * distance / df)
         unit = self._unit[node]
         return self._mean[node] + unit * location, unit * scale, df
+
+    # ---------------------------------------------------------------- parameters
+
+    def draw_family(self, node, parents, rng):
+        """Draw the parameters of a child given its parents.
+
+        Means and covariances of each cell of the family are drawn from their posterior
+        distribution, normal and inverse Wishart, and the probabilities of cells from
+        theirs, Dirichlet; the child's distribution is their conditional. Cells without
+        rows share one draw from the prior.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        rng : RandomState
+            Source of the draws.
+
+        Returns
+        -------
+        expect : callable
+            Of rows, an array of shape (n_rows, n_features) with codes of categories: it
+            gives the child's expectation in each, or the probabilities of its levels,
+            an array of shape (n_rows, n_levels).
+        deviation : callable or None
+            Of rows, too: a continuous child's standard deviation in each.
+        """
+        cells = self._known_cells(np.append(parents, node))
+        drawn = _DrawnCells(self, cells, rng)
+        if self.is_categorical_[node]:
+            return partial(drawn.level_probabilities, node), None
+        return partial(drawn.expectation, node), partial(drawn.deviation, node)
+
+
+class _DrawnCells:
+    """Probabilities, means and covariances of cells, drawn from their posterior.
+
+    Parameters
+    ----------
+    score : ConditionalGaussian
+        The fitted score.
+    cells : _Cells
+        What is known of the cells.
+    rng : RandomState
+        Source of the draws.
+    """
+
+    def __init__(self, score, cells, rng):
+        self.score, self.cells = score, cells
+        n_cells, size = cells.mean.shape
+        pseudo_count = score.equivalent_sample_size * np.exp(-cells.log_n_cells)
+        shape = cells.counts + max(pseudo_count, np.finfo(float).tiny)
+        # a gamma variable of a small shape may be rounded to 0, its logarithm is not
+        self.log_weight = np.log(rng.standard_gamma(shape + 1.0))
+        self.log_weight += np.log1p(-rng.random_sample(n_cells)) / shape
+        # Bartlett's factor of a Wishart matrix
+        df = score._surplus + cells.counts + size
+        factor = np.tril(rng.standard_normal((n_cells, size, size)), -1)
+        places = np.arange(size)
+        factor[:, places, places] = np.sqrt(rng.chisquare(df[:, None] - places))
+        root = np.linalg.inv(cells.whiten) @ np.linalg.inv(factor).transpose(0, 2, 1)
+        self.covariance = root @ root.transpose(0, 2, 1)
+        noise = np.einsum("cij,cj->ci", root, rng.standard_normal((n_cells, size)))
+        self.mean = cells.mean + noise / np.sqrt(cells.worth)[:, None]
+
+    def _in_units(self, rows, columns):
+        score = self.score
+        return (rows[:, columns] - score._mean[columns]) / score._unit[columns]
+
+    def _regression(self, node):
+        """Places of the child and of the other numbers; coefficients and variances."""
+        numbers = self.cells.numbers
+        child, others = np.flatnonzero(numbers == node)[0], numbers != node
+        block = self.covariance[:, others][:, :, others]
+        covariance = self.covariance[:, others, child]
+        coefficients = np.linalg.solve(block, covariance[:, :, None])[:, :, 0]
+        left = self.covariance[:, child, child] - (coefficients * covariance).sum(
+            axis=1
+        )
+        return child, others, coefficients, np.maximum(left, np.finfo(float).tiny)
+
+    def expectation(self, node, rows):
+        """Expectation of a continuous child in each row."""
+        child, others, coefficients, _ = self._regression(node)
+        place = self.cells.place(rows)
+        z = self._in_units(rows, self.cells.numbers[others])
+        deviation = z - self.mean[place][:, others]
+        expected = self.mean[place, child] + (deviation * coefficients[place]).sum(
+            axis=1
+        )
+        return self.score._mean[node] + self.score._unit[node] * expected
+
+    def deviation(self, node, rows):
+        """Standard deviation of a continuous child in each row."""
+        variance = self._regression(node)[3][self.cells.place(rows)]
+        return self.score._unit[node] * np.sqrt(variance)
+
+    def level_probabilities(self, node, rows):
+        """Probabilities of a categorical child's levels in each row, by Bayes' rule."""
+        levels = self.score.n_levels_[node]
+        completed = np.tile(rows, (levels, 1))
+        completed[:, node] = np.repeat(np.arange(levels), len(rows))
+        place = self.cells.place(completed)
+        log_p = self.log_weight[place]
+        if len(self.cells.numbers):
+            z = self._in_units(completed, self.cells.numbers) - self.mean[place]
+            whiten = np.linalg.inv(np.linalg.cholesky(self.covariance))
+            distance = (np.einsum("rij,rj->ri", whiten[place], z) ** 2).sum(axis=1)
+            log_scale = np.log(np.diagonal(whiten, axis1=1, axis2=2)).sum(axis=1)
+            log_p = log_p + log_scale[place] - distance / 2
+        log_p = log_p.reshape(levels, -1).T
+        return np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True))
 
 
 class _Kept(dict):
