@@ -16,6 +16,7 @@ are ranked by probability.
     python benchmarks/mixed.py            # results/mixed.csv, an hour
     python benchmarks/mixed.py --quick
     python benchmarks/mixed.py --n 40 --rows 1000 --graphs 3
+    python benchmarks/mixed.py --times    # tables beside BGe's, and the search
 
 Average precision ("ap") and structural Hamming distance ("shd") are of CPDAGs.
 """
@@ -23,15 +24,17 @@ Average precision ("ap") and structural Hamming distance ("shd") are of CPDAGs.
 import argparse
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from common import Table, in_process, write_results
+from common import Table, best_of, in_process, write_results
 
-from skbidag import OrderMCMCStructure, graphs
+from skbidag import IterativeSearchStructure, OrderMCMCStructure, graphs
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import topological_order
 from skbidag.metrics import edge_average_precision, structural_hamming_distance
+from skbidag.scores import BGe, ConditionalGaussian
 
 SIZES, ROWS, N_GRAPHS = (10, 40), (200, 1000, 5000), 6
 PEER_SECONDS, PEER_GRAPHS = 60, 2
@@ -170,6 +173,65 @@ def run(setting, n_graphs, seed, peers):
     return rows
 
 
+# --------------------------------------------------------------------------- times
+
+
+def table_times(n=40, n_rows=1000, n_candidates=12):
+    """Seconds of tables by how many candidates are binary, beside those of BGe."""
+    frame, _, categorical = make_network("conditional", n, n_rows, [0, n, n_rows])
+    X = frame.astype(float).to_numpy()
+    X[:, categorical] = X[:, categorical] > 0
+    mixed = ConditionalGaussian(edge_penalty=1.0, categorical_features=categorical)
+    mixed, bge = mixed.fit(X), BGe(edge_penalty=1.0).fit(X)
+    numbers, binary = np.flatnonzero(~categorical), np.flatnonzero(categorical)
+    table = np.empty((2**n_candidates, n + 1))
+    for child, kind in ((numbers[0], "number"), (binary[0], "category")):
+        for n_binary in (0, 3, 6):
+            candidates = np.concatenate(
+                [binary[1 : 1 + n_binary], numbers[1 : 1 + n_candidates - n_binary]]
+            )
+            outsiders = np.setdiff1d(np.arange(n), [*candidates, child])
+            seconds = [
+                best_of(
+                    partial(score.fill_table, child, candidates, outsiders, n, table),
+                    5,
+                    time.process_time,
+                )
+                for score in (mixed, bge)
+            ]
+            entries = len(table) * (len(outsiders) + 1)
+            yield {
+                "what": f"table of a {kind}",
+                "binary": n_binary,
+                "nanoseconds": 1e9 * seconds[0] / entries,
+                "times_bge": seconds[0] / seconds[1],
+            }
+
+
+def search_times(n=40, n_rows=1000, n_graphs=5):
+    """Seconds of the iterative search."""
+    for graph in range(n_graphs):
+        frame, *_ = make_network("conditional", n, n_rows, [2, n, n_rows, graph])
+        search = IterativeSearchStructure(n_draws=0, random_state=0)
+        began = time.process_time()
+        search.fit(frame)
+        yield {
+            "what": f"search, {n} columns",
+            "graph": graph,
+            "seconds": time.process_time() - began,
+        }
+
+
+def print_times():
+    """Tables and searches, as they come in."""
+    table = Table("what:>20 binary:d nanoseconds:.1f times_bge:.1f graph:d seconds:.2f")
+    rows = []
+    for row in (*table_times(), *search_times()):
+        rows.append(row)
+        table.add(row)
+    write_results("mixed_times", rows)
+
+
 def summary(rows):
     """Means over graphs of each method."""
     for method in dict.fromkeys(row["method"] for row in rows):
@@ -194,7 +256,11 @@ def main():
     parser.add_argument(
         "--quick", action="store_true", help="two graphs of one setting"
     )
+    parser.add_argument("--times", action="store_true", help="of tables and searches")
     args = parser.parse_args()
+    if args.times:
+        print_times()
+        return
     if args.quick:
         args.n, args.rows, args.graphs, args.name = (10,), (200,), 2, None
     table = Table("kind:>12 n:d N:d method:>12 graphs:d ap:.3f shd:.1f seconds:.2f")
