@@ -166,6 +166,33 @@ def without_constants(constraints, data, weights=None):
     return replace(constraints, forbidden=constraints.forbidden | idle)
 
 
+def without_impossible(constraints, impossible, names=None):
+    """Forbid the edges that the score's model does not have.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        What the user says.
+    impossible : ndarray of bool of shape (n_features, n_features) or None
+        The edges; None is none.
+    names : sequence of str, default=None
+        Names of the variables, for messages.
+
+    Returns
+    -------
+    constraints : Constraints
+        With more forbidden edges.
+    """
+    if impossible is None:
+        return constraints
+    refuse(
+        constraints.required & impossible,
+        names,
+        "required_edges has edges that the score's model excludes",
+    )
+    return replace(constraints, forbidden=constraints.forbidden | impossible)
+
+
 def refuse(edges, names, complaint):
     """Complain about edges, by name, if there are any."""
     if edges.any():

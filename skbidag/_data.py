@@ -100,7 +100,7 @@ def to_frame(values, template, *, labels=False, index=None):
         The rows.
     template : dataframe
         A frame with the columns.
-    labels : bool, default=False
+    labels : bool or ndarray of bool of shape (n_features,), default=False
         Whether the values are categories, which take the types of the columns.
     index : pandas.Index, default=None
         The rows' labels, for pandas.
@@ -112,16 +112,18 @@ def to_frame(values, template, *, labels=False, index=None):
     """
     like = nw.from_native(template, eager_only=True)
     columns = {name: values[:, j] for j, name in enumerate(like.columns)}
-    if labels:
+    labels = np.broadcast_to(labels, len(columns))
+    if labels.any():
         columns = {name: column.tolist() for name, column in columns.items()}
     frame = nw.from_dict(columns, backend=like.implementation).to_native()
-    if labels:
+    if labels.any():
+        labeled = [name for name, of in zip(columns, labels, strict=True) if of]
         if like.implementation.is_pandas():
-            frame = frame.astype(dict(template.dtypes))
+            frame = frame.astype({name: template[name].dtype for name in labeled})
         else:
             frame = nw.from_native(frame)
             frame = frame.with_columns(
-                nw.col(name).cast(dtype) for name, dtype in like.schema.items()
+                nw.col(name).cast(like.schema[name]) for name in labeled
             ).to_native()
     if index is not None and like.implementation.is_pandas():
         frame.index = index

@@ -201,7 +201,8 @@ class RowsMixin:
         X : {array-like, dataframe} of shape (n_samples, n_features)
             New rows.
         columns : sequence of str or int, default=None
-            The variables to predict. None is all of them.
+            The variables to predict. None is all of them; of mixed data, all
+            categorical ones.
         interventions : array-like, default=None
             Which cells were set, as in ``fit``. They tell about their effects, not
             about their causes.
@@ -217,7 +218,10 @@ class RowsMixin:
         n, names = self.n_features_in_, names_of(self)
         if isinstance(columns, str):
             raise ValueError(f"columns must be a list of columns, got {columns!r}.")
-        columns = range(n) if columns is None else columns
+        if columns is None:
+            # all, if none is: the score says that it has no probabilities
+            columns = np.flatnonzero(self.feature_kinds_ == "categorical").tolist()
+            columns = columns or range(n)
         nodes = [resolve_index(column, n, names, "columns") for column in columns]
         labels = nodes if names is None else [str(names[node]) for node in nodes]
         probabilities = _predictive.predict_probabilities(

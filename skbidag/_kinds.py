@@ -23,8 +23,8 @@ of the kind of the others.
 
 Whole numbers can be read either way, so that numbers alone are never mixed: if one of
 the columns is continuous, all are, and those that look like categories are told. Beside
-strings, booleans or categories no number is bent, and there is an error unless they all
-look like categories.
+strings, booleans or categories no number is bent, and the data are mixed unless they
+all look like categories.
 """
 
 import warnings
@@ -84,6 +84,11 @@ class ColumnKinds:
         """The columns of one kind, by index."""
         return np.flatnonzero(self.kinds == kind).tolist()
 
+    @property
+    def kind(self) -> Literal["continuous", "categorical", "mixed"]:
+        """The kind of all columns, "mixed" if there are both."""
+        return str(self.kinds[0]) if len(set(self.kinds)) == 1 else "mixed"
+
     def common(self, names=None) -> Kind:
         """The kind of all columns, or an error that names columns of both.
 
@@ -97,15 +102,14 @@ class ColumnKinds:
         kind : {"continuous", "categorical"}
             The kind.
         """
-        if len(set(self.kinds)) == 1:
-            return str(self.kinds[0])
+        if self.kind != "mixed":
+            return self.kind
         raise ValueError(
-            "The columns are of mixed kinds, but a score takes one. Continuous: "
-            f"{self.described('continuous', names)}. Categorical: "
-            f"{self.described('categorical', names)}. Discretize the continuous "
-            "columns or leave columns out; where a kind is wrong, say "
-            "categorical_features, or score='bde' to take all as categories and "
-            "score='bge' to take all as numbers."
+            "The columns are of mixed kinds, but this score takes one; score='auto' "
+            f"takes both. Continuous: {self.described('continuous', names)}. "
+            f"Categorical: {self.described('categorical', names)}. Where a kind is "
+            "wrong, say categorical_features, or score='bde' to take all as "
+            "categories and score='bge' to take all as numbers."
         )
 
     def described(self, kind, names=None, among=None):

@@ -13,7 +13,11 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 
-from skbidag._constraints import resolve_constraints, without_constants
+from skbidag._constraints import (
+    resolve_constraints,
+    without_constants,
+    without_impossible,
+)
 from skbidag._data import (
     check_weights,
     complete_rows,
@@ -125,6 +129,7 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
             background=self.background,
             max_parents=most_parents,
         )
+        constraints = without_impossible(constraints, score.forbidden_edges_, names)
         if cells is not None:
             weights = check_weights(sample_weight, len(cells))
             check_left_alone(cells, weights, constraints.background, names)

@@ -6,8 +6,9 @@ removes every edge x - y for which x and y are independent given some l neighbor
 or of y, the neighborhoods being those at the start of the depth. Then it orients.
 
 The first part takes nearly all the time. For Fisher's z, chi-square and G² the
-kernels in ``_core/_pc.pyx`` do it, one call for each node and depth. Any other test
-runs in causal-learn, which also orients what either has found.
+kernels in ``_core/_pc.pyx`` do it, one call for each node and depth. For mixed data the
+compiled tables of their score give Bayes factors. Any other test runs in causal-learn,
+which also orients what has been found.
 
 A node with d neighbors makes up to d C(d - 1, l) tests at depth l, which among the
 neighbors of a hub has no end. So each kind of test has a bound on that number,
@@ -18,6 +19,7 @@ the first so many would depend on the order of the columns.
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +31,7 @@ from skbidag._core._pc import separate_discrete, separate_gaussian
 from skbidag._data import check_weights, display_name
 from skbidag._kinds import are_few
 from skbidag._parallel import run_threads
+from skbidag.scores import ConditionalGaussian
 
 # Share of a variable's variance below which it counts as determined by others. The
 # rounding error of a residual variance is some 1e-15, so above this the partial
@@ -114,6 +117,7 @@ def pc_skeleton(
         p-value of one of its tests is larger.
     test : str, default="fisherz"
         ``"fisherz"`` for continuous data, ``"chisq"`` or ``"gsq"`` for discrete data,
+        ``"evidence"`` for mixed data (Bayes factors, for which `alpha` is nothing),
         or the name of any other test of causal-learn (``"mv_fisherz"``, ``"kci"``,
         ``"rcit"``, ...), which then runs there.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -189,6 +193,15 @@ def pc_skeleton(
            [1, 0, 1],
            [0, 1, 0]])
     """
+    if test == "evidence":
+        return evidence_skeleton(
+            ConditionalGaussian(edge_penalty=1.0).fit(X, sample_weight=sample_weight),
+            forbidden=forbidden,
+            required=required,
+            max_conditioning=max_conditioning,
+            n_jobs=n_jobs,
+            orient=orient,
+        )
     names = getattr(X, "columns", None)
     X = np.asarray(X)
     _check_settings(X, alpha, max_conditioning)
@@ -200,20 +213,9 @@ def pc_skeleton(
     if test in ("chisq", "gsq"):
         X = _encode(X, test, names)
     if accelerate and test in _COMPILED:
-        search = _CompiledSearch(
-            _COMPILED[test](X, sample_weight, alpha),
-            forbidden & forbidden.T,
-            required | required.T,
-            max_conditioning,
-            n_jobs,
-        )
-        skeleton, separators, n_tests, undecided = search.run(collect=orient)
-        directed, of_pairs = skeleton.copy(), search
-        if orient:
-            directed = orient_skeleton(skeleton, separators, forbidden, required)
-            of_pairs = _Known(separators)
-        return PCResult(
-            skeleton, directed, n_tests, undecided, of_pairs, forbidden, required
+        compiled = _COMPILED[test](X, sample_weight, alpha)
+        return _search_and_orient(
+            compiled, forbidden, required, max_conditioning, n_jobs, orient
         )
     skeleton, directed, separators, n_tests = find_skeleton(
         _repeat_rows(X, sample_weight, test),
@@ -250,7 +252,7 @@ class _Known:
 class _CompiledSearch:
     """A compiled search that can be made again, for what it did not collect."""
 
-    test: "_FisherZ | _Contingency"
+    test: "_FisherZ | _Contingency | _Evidence"
     banned: NDArray[np.bool_]
     kept: NDArray[np.bool_]
     max_conditioning: int | None
@@ -268,6 +270,55 @@ class _CompiledSearch:
 
     def __call__(self):
         return self.run(collect=True)[1]
+
+
+def evidence_skeleton(
+    score,
+    *,
+    forbidden=None,
+    required=None,
+    max_conditioning=None,
+    n_jobs=None,
+    orient=False,
+):
+    """Skeleton by PC-stable with the Bayes factors of a score in the place of tests.
+
+    An edge goes when, given some set, its ends tell nothing about each other by the
+    score of mixed data: the Bayes factor of an edge is not above 1.
+
+    Parameters
+    ----------
+    score : ConditionalGaussian
+        The fitted score.
+    forbidden, required, max_conditioning, n_jobs, orient
+        As in :func:`pc_skeleton`.
+
+    Returns
+    -------
+    result : PCResult
+        The skeleton, the CPDAG and the numbers of Bayes factors.
+    """
+    n_features = score.n_features_in_
+    forbidden = _check_edges(forbidden, n_features, "forbidden")
+    required = _check_edges(required, n_features, "required")
+    _check_contradictions(forbidden, required)
+    return _search_and_orient(
+        _Evidence(score), forbidden, required, max_conditioning, n_jobs, orient
+    )
+
+
+def _search_and_orient(test, forbidden, required, max_conditioning, n_jobs, orient):
+    """The compiled search, and what causal-learn makes of its separating sets."""
+    banned, kept = forbidden & forbidden.T, required | required.T
+    search = _CompiledSearch(test, banned, kept, max_conditioning, n_jobs)
+    skeleton, separators, n_tests, undecided = search.run(collect=orient)
+    directed, of_pairs = skeleton.copy(), search
+    if orient:
+        directed = orient_skeleton(skeleton, separators, forbidden, required)
+        of_pairs = _Known(separators)
+    return PCResult(
+        skeleton, directed, n_tests, undecided, of_pairs, forbidden, required
+    )
 
 
 # Input -----------------------------------------------------------------------
@@ -473,6 +524,44 @@ _COMPILED = {
 }
 
 
+class _Evidence:
+    """Bayes factors of a score: whether y tells about x beside a set.
+
+    For mixed data, whose cells are often too small for a statistic to have its
+    distribution. The factor is the same for y about x if Markov equivalent DAGs have
+    the same score. No significance level takes part.
+    """
+
+    # Of one node at one depth, some seconds. All sets of up to 9 neighbors are within.
+    most_tests = 1_000
+
+    def __init__(self, score):
+        self.score = score
+        self.cost = 1e4
+
+    def prepare(self, depth):
+        return True
+
+    def separate(self, x, neighbors, wanted, depth, collect):
+        separated = np.zeros(len(neighbors), dtype=bool)
+        separators = np.zeros((len(neighbors),) * 2, dtype=bool) if collect else None
+        n_tests = 0
+        for chosen in combinations(range(len(neighbors)), depth):
+            tested = wanted & (collect | ~separated)
+            tested[list(chosen)] = False
+            if not tested.any():
+                continue
+            n_tests += np.count_nonzero(tested)
+            log_factors = self.score.log_bayes_factors(
+                x, neighbors[list(chosen)], neighbors[tested]
+            )
+            found = np.flatnonzero(tested)[log_factors <= 0.0]
+            separated[found] = True
+            if collect and depth:
+                separators[np.ix_(found, chosen)] = True
+        return separated, separators, n_tests
+
+
 class _Found(NamedTuple):
     """What a node's tests at one depth found; see the kernels in ``_core/_pc.pyx``."""
 
@@ -489,7 +578,7 @@ def compiled_search(
 
     Parameters
     ----------
-    test : _FisherZ or _Contingency
+    test : _FisherZ, _Contingency or _Evidence
         Tests the edges of one node at one depth.
     banned, kept : ndarray of bool, shape (n_features, n_features)
         Symmetric; pairs that are never, or always, in the skeleton.

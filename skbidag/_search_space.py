@@ -17,9 +17,11 @@ from sklearn.utils.validation import has_fit_parameter
 from skbidag._constraints import resolve_edges
 from skbidag._data import display_name, names_of
 from skbidag._outsiders import strongest_beside
+from skbidag._pc import evidence_skeleton
 from skbidag._skeleton import PCSkeleton, with_test_for
 from skbidag._tables import outsiders_within_budget
 from skbidag.graphs import align_labels, reorder
+from skbidag.scores import ConditionalGaussian
 
 # The largest permissible set where not everything can be had.
 USUAL_PARENTS = 14
@@ -249,6 +251,8 @@ def permitted_edges(search_space, problem, *, pc, seed=None):
         return edges_by_word(search_space, problem, pc)
     if hasattr(search_space, "search_space_"):
         edges = in_order_of(names, search_space, search_space.search_space_)
+    elif isinstance(search_space, PCSkeleton) and is_mixed(search_space, problem):
+        edges = mixed_edges(search_space, problem)
     elif hasattr(search_space, "fit"):
         edges = edges_of_estimator(search_space, X, weights, seed)
     elif callable(search_space):
@@ -267,19 +271,41 @@ def edges_by_word(word, problem, pc):
     if word == "full":
         return ~np.eye(problem.n_features, dtype=bool)
     if word == "pc":
+        known = problem.constraints
+        if is_mixed(pc, problem):
+            return mixed_edges(pc, problem)
         constrained = with_test_for(clone(pc), X).set_params(
-            forbidden_edges=problem.constraints.forbidden,
-            required_edges=problem.constraints.required,
+            forbidden_edges=known.forbidden, required_edges=known.required
         )
         # Undecided edges go unmentioned: the score decides, and `trim` names a node
         # that has too many.
         return constrained._find_edges(X, weights)
     if word == "glasso":
+        if isinstance(problem.score, ConditionalGaussian):
+            raise ValueError("search_space='glasso' needs continuous data.")
         return glasso_edges(repeat_rows(X, weights, "search_space='glasso'"))
     raise ValueError(
         f"search_space must be 'pc', 'glasso', 'iterative', 'full', an array, a "
         f"callable, an estimator or a list of these; got {word!r}."
     )
+
+
+def is_mixed(pc, problem):
+    """Whether PC is to test mixed data by their score."""
+    return isinstance(problem.score, ConditionalGaussian) and pc.test == "auto"
+
+
+def mixed_edges(pc, problem):
+    """What PC finds by the Bayes factors of the score of mixed data."""
+    result = evidence_skeleton(
+        problem.score,
+        forbidden=problem.constraints.forbidden,
+        required=problem.constraints.required,
+        max_conditioning=pc.max_conditioning,
+        n_jobs=pc.n_jobs,
+        orient=pc.orient,
+    )
+    return result.directed if pc.orient else result.skeleton
 
 
 def is_union(search_space):

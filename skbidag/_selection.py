@@ -293,11 +293,11 @@ def final_step(estimator):
 
 
 def takes_categories(estimator, X):
-    """Tell whether the structure's score is one of categorical data."""
+    """Tell whether the structure's score takes categories."""
     params = final_step(estimator).get_params(deep=False)
     score = params.get("score", "auto")
     chosen = params.get("categorical_features", "auto")
-    return kind_for(score, X, chosen) == "categorical"
+    return kind_for(score, X, chosen) != "continuous"
 
 
 def blanket_probabilities(samples, target):

@@ -23,7 +23,7 @@ from skbidag._sklearn import (
 )
 
 # What test="auto" is
-TEST_OF_KIND = {"continuous": "fisherz", "categorical": "gsq"}
+TEST_OF_KIND = {"continuous": "fisherz", "categorical": "gsq", "mixed": "evidence"}
 
 
 class PCSkeleton(BaseEstimator):
@@ -39,9 +39,11 @@ class PCSkeleton(BaseEstimator):
         Significance level of the tests: larger values permit more edges. "auto" is
         ``min(0.4, 20 / n_features)``.
     test : str, default="auto"
-        "fisherz" for continuous data, "gsq" or "chisq" for discrete data, or the
-        name of any other test of causal-learn. "auto" is "fisherz" or "gsq", by the
-        estimators' rule for the kinds of columns.
+        "fisherz" for continuous data, "gsq" or "chisq" for discrete data, "evidence"
+        for mixed data (Bayes factors of :class:`~skbidag.scores.ConditionalGaussian`,
+        in which `alpha` takes no part), or the name of any other test of causal-learn.
+        "auto" is "fisherz", "gsq" or "evidence", by the estimators' rule for the kinds
+        of columns.
     orient : bool, default=False
         Keep only the directions PC finds compelled, both where it finds none.
         This helps with nodes that have many children, whose children need not be
@@ -96,9 +98,9 @@ class PCSkeleton(BaseEstimator):
     The number of tests grows exponentially with a node's neighbors, so where it would
     be too large, a node's edges are not tested from its side given sets of that size:
     above 20 million for "fisherz" and 250,000 for "gsq" and "chisq", which all sets of
-    up to 23, or 17, neighbors are within. An edge that no other test removes is
-    permitted. Tests that run in causal-learn are all made; `max_conditioning` bounds
-    them.
+    up to 23, or 17, neighbors are within (for "evidence" 1000, which is 9 neighbors).
+    An edge that no other test removes is permitted. Tests that run in causal-learn are
+    all made; `max_conditioning` bounds them.
 
     Constraints here shape the space alone. What no sampled DAG may have, or what every
     one must have, is said to the estimator that samples: as its ``search_space`` a
@@ -248,7 +250,7 @@ class PCSkeleton(BaseEstimator):
         names = names_of(self)
         found = column_kinds(X, sample_weight=sample_weight, names=names)
         warn_of_guesses(found, names, "which test to make (test)", stacklevel=4)
-        return TEST_OF_KIND[found.common(names)]
+        return TEST_OF_KIND[found.kind]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

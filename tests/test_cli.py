@@ -505,7 +505,6 @@ def test_parquet(monkeypatch):
         ("a\x01,b\n1,2\n", "the name of column 1 has a control character"),
         ("a,b\n1.5,inf\n2,3\n", "line 2: column 'b' holds infinity"),
         ("a,b\n,1\n2,\n", r"no row without a missing cell \(1 in 'a', 1 in 'b'\)"),
-        ("a,b\n1.5,u\n2.5,v\n1,u\n", "mixed kind.* 'b' holds 'u' in line 2.* --drop"),
         ("a,b\n1,5\n1,6\n", r"1 usable column\(s\).*'a': it is constant, '1'"),
         (
             "a;b\n1,5;0.1\n1,5;0.2\n2,5;0.3\n",
@@ -521,6 +520,45 @@ def test_bad_files(text, message, capsys):
     assert error.count("\n") == 1
     assert re.search(message, error), error
     assert os.listdir() == ["data.csv"]
+
+
+MIXED = "age,sex,dose,visits\n" + "".join(
+    f"{30 + (7 * k) % 23}.5,{'fm'[k % 2]},{k % 7 + 0.25 * (k % 2)},{k % 3}\n"
+    for k in range(60)
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        ([], ["continuous", "discrete", "continuous", "discrete"]),
+        (["--kind", "mixed"], ["continuous", "discrete", "continuous", "discrete"]),
+        (["--categorical", "sex"], ["continuous", "discrete", *["continuous"] * 2]),
+    ],
+)
+def test_mixed_files(options, kinds, capsys):
+    write(MIXED)
+    run("data.csv", *QUICK, "--json", *options)
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["data"]["kind"] == "mixed"
+    assert "ConditionalGaussian" in json.dumps(summary["parameters"]["score"])
+    chosen = [kind == "discrete" for kind in kinds]
+    assert summary["parameters"]["categorical_features"] == chosen
+
+
+def test_mixed_is_said_of_numbers():
+    write(
+        "a,b,c\n" + "".join(f"{k * 0.37 % 1:.3f},{k % 2},{k % 3}\n" for k in range(50))
+    )
+    run("data.csv", *QUICK, "--kind", "mixed", "--out", "learned")
+    report = Path("learned/report.html").read_text(encoding="utf-8")
+    assert "50 rows of mixed data" in report
+
+
+def test_a_score_of_one_kind_refuses_mixed_files(capsys):
+    write(MIXED)
+    run("data.csv", *QUICK, "--score", "bic", code=2)
+    assert "--score bic takes one kind of columns" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -540,7 +578,10 @@ def test_bad_files(text, message, capsys):
         (["--max-time", "-1"], "error: --max-time must be"),
         (["--method", "iterative", "--search-space", "iterative"], ": --search-space"),
         (["--categorical", "a,z"], "--categorical z: data.csv has no such column"),
-        (["--categorical", "a"], "mixed kind.* Continuous: column 'b' .*--categorical"),
+        (
+            ["--categorical", "a", "--score", "bic"],
+            "column 'a' holds .* not a category",
+        ),
         (["--categorical", "a", "--kind", "discrete"], "--kind for all columns, or"),
         (
             ["--categorical", "a", "--drop", "a"],

@@ -107,14 +107,15 @@ def test_columns_together(columns, kinds, told, library):
     assert found.kinds.tolist() == [long[letter] for letter in kinds]
     assert found.guessed == told
     if len(set(kinds)) == 1:
-        assert found.common() == long[kinds[0]]
+        assert found.common() == found.kind == long[kinds[0]]
         return
+    assert found.kind == "mixed"
     with pytest.raises(ValueError, match="mixed kinds") as caught:
         found.common(list(frame.columns))
     message = str(caught.value)
     for name in frame.columns:
         assert f"column {name!r} (" in message
-    for remedy in ("Discretize", "leave columns out", "categorical_features"):
+    for remedy in ("score='auto'", "score='bde'", "categorical_features"):
         assert remedy in message
 
 
@@ -207,13 +208,21 @@ def test_categorical_features(chosen):
         ([True, False], r"categorical_features as a mask must have shape \(3,\)"),
         ([[0, 1]], r"a list of names, indices or booleans; got an array"),
         ("all", "'categorical_features' parameter"),
-        (["a"], r"mixed kinds.* Continuous: column 'b' \(by categorical_features\)"),
     ],
 )
 def test_bad_categorical_features(chosen, message):
     frame = pd.DataFrame(np.eye(3, dtype=int), columns=list("abc"))
     with pytest.raises(ValueError, match=message):
         OrderMCMCStructure(categorical_features=chosen, **QUICK).fit(frame)
+
+
+def test_a_score_of_one_kind_refuses_mixed_columns():
+    frame = pd.DataFrame(np.eye(3, dtype=int), columns=list("abc"))
+    for score in ("bic", BDe()):
+        model = OrderMCMCStructure(score, categorical_features=["a"], **QUICK)
+        message = r"mixed kinds.* Continuous: column 'b' \(by categorical_features\)"
+        with pytest.raises(ValueError, match=message):
+            model.fit(frame)
 
 
 def test_a_score_decides_by_itself():
@@ -269,8 +278,9 @@ def test_pc_follows_the_rule():
     assert caught[0].filename == __file__
     known = PCSkeleton(test="fisherz").fit(X)
     np.testing.assert_array_equal(guessed.search_space_, known.search_space_)
-    with pytest.raises(ValueError, match="mixed kinds"):
-        PCSkeleton().fit(pd.DataFrame({"a": SIZE, "b": WORD}))
+    frame = pd.DataFrame({"a": SIZE, "b": WORD})
+    mixed, known = PCSkeleton().fit(frame), PCSkeleton(test="evidence").fit(frame)
+    np.testing.assert_array_equal(mixed.search_space_, known.search_space_)
 
 
 def test_the_selector_follows_the_rule():

@@ -107,16 +107,16 @@ def _add_data(parser):
 def _add_columns(group):
     group.add_argument(
         "--kind",
-        choices=["auto", "continuous", "discrete"],
+        choices=["auto", "continuous", "discrete", "mixed"],
         default="auto",
-        help="what the columns hold; guessed by default",
+        help="what the columns hold; guessed by default. mixed: each column by itself, "
+        "whole numbers with few values being discrete",
     )
     group.add_argument(
         "--categorical",
         type=lambda names: [name.strip() for name in names.split(",") if name.strip()],
         metavar="A,B,C",
-        help="the discrete columns; all others are continuous. One kind is learned at "
-        "a time, so the rest has to be left out with --drop",
+        help="the discrete columns; all others are continuous",
     )
     group.add_argument(
         "--drop",
@@ -198,9 +198,13 @@ def _add_model(parser):
     )
     option = _parameters(group)
     option("--score", choices=["auto", "bge", "bde", "bic"], help="default by kind")
-    option("--alpha-mu", type=float, help="bge: observations the prior mean is worth")
+    option(
+        "--alpha-mu", type=float, help="numbers: observations the prior mean is worth"
+    )
     option("--alpha-w", type=float, help="bge: degrees of freedom of the prior")
-    option("--equivalent-sample-size", type=float, help="bde: weight of the prior")
+    option(
+        "--equivalent-sample-size", type=float, help="categories: weight of the prior"
+    )
     option("--edge-penalty", type=float, help="each edge divides the score by this")
     option(
         "--search-space",

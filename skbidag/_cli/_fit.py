@@ -73,6 +73,9 @@ def make_estimator(arguments, variables):
     }
     given = vars(arguments)
     parameters = {name: given[name] for name in PARAMETERS if name in given}
+    if variables.kind == "mixed":
+        discrete = [kind == "discrete" for kind in variables.kinds]
+        parameters["categorical_features"] = discrete
     return methods[arguments.method](
         make_score(given, variables.kind),
         random_state=arguments.seed,
@@ -85,8 +88,13 @@ def make_score(given, kind):
     """Make the score, with those of its parameters that were given."""
     from skbidag.scores._resolve import score_class
 
-    family = "continuous" if kind == "continuous" else "categorical"
-    score = score_class(given.get("score", "auto"), family)()
+    name = given.get("score", "auto")
+    if kind == "mixed" and name != "auto":
+        raise InputError(
+            f"--score {name} takes one kind of columns, but the data are mixed; leave "
+            "it out, or leave columns out with --drop."
+        )
+    score = score_class(name, "categorical" if kind == "discrete" else kind)()
     for parameter in SCORE_PARAMETERS:
         if parameter in given:
             if parameter not in score.get_params():

@@ -8,47 +8,54 @@ from skbidag._cli._cells import is_comma_number
 from skbidag._cli._errors import InputError
 from skbidag._kinds import are_few, column_kinds
 
+# What the command line calls the kinds
+WORDS = {"continuous": "continuous", "categorical": "discrete", "mixed": "mixed"}
 
-def kind_of(table, columns, chosen):
-    """Tell whether columns are continuous or discrete, by the estimators' rule.
+
+def kinds_of(columns, chosen):
+    """Tell which columns are continuous and which discrete, by the estimators' rule.
 
     Parameters
     ----------
-    table : Table
-        The table, for messages.
     columns : list of Column
         The columns.
-    chosen : "auto" or list of str
-        The discrete ones.
+    chosen : "auto", "mixed" or list of str
+        The discrete ones; "mixed" goes by each column alone.
 
     Returns
     -------
-    kind : {"continuous", "discrete"}
-        The kind of them all.
+    kinds : list of {"continuous", "discrete"}
+        The kind of each.
     notes : list of str
         By what, if that was not said.
     """
     names = [column.name for column in columns]
+    if chosen == "mixed":
+        alone = [column_kinds(make_frame([column])).kind for column in columns]
+        return [WORDS[kind] for kind in alone], []
     if chosen != "auto":
         chosen = [name in chosen for name in names]
     found = column_kinds(make_frame(columns), chosen, names=names)
-    if len(set(found.kinds)) > 1:
-        raise InputError(mixed_message(table, columns, found))
-    kind = "continuous" if found.common() == "continuous" else "discrete"
+    kinds = [WORDS[kind] for kind in found.kinds.tolist()]
     if chosen != "auto":
-        return kind, []
+        return kinds, []
     reason = found.reasons[found.decisive]
-    notes = [
-        f"The data are taken as {kind}: column {names[found.decisive]!r} "
-        f"{reason if reason.startswith('holds') else f'has {reason}'}. "
-        "(--kind forces it.)"
-    ]
+    by = (
+        f"column {names[found.decisive]!r} "
+        f"{reason if reason.startswith('holds') else f'has {reason}'}"
+    )
+    if found.kind == "mixed":
+        by = (
+            f"continuous are {found.described('continuous', names)}, discrete "
+            f"{found.described('categorical', names)}"
+        )
+    notes = [f"The data are taken as {WORDS[found.kind]}: {by}. (--kind forces it.)"]
     if found.guessed:
         notes.append(
             f"That is a guess. {' '.join(found.guesses(names))} (--categorical names "
             "the discrete columns.)"
         )
-    return kind, notes
+    return kinds, notes
 
 
 def make_frame(columns):
@@ -56,20 +63,6 @@ def make_frame(columns):
     import pandas  # takes a while
 
     return pandas.DataFrame({column.name: typed_values(column) for column in columns})
-
-
-def mixed_message(table, columns, found):
-    """Say which columns are of which kind, and what to do."""
-    names = [column.name for column in columns]
-    text = next((column for column in columns if column.numbers is None), None)
-    stray = "" if text is None else f" The {stray_cell(table, text)}."
-    return (
-        f"{table.title} is of mixed kind, but a score takes one. Continuous: "
-        f"{found.described('continuous', names)}. Discrete: "
-        f"{found.described('categorical', names)}.{stray} Discretize the numbers, mend "
-        "the cells, leave columns out with --drop, or say --kind or --categorical "
-        "where a kind is wrong."
-    )
 
 
 def stray_cell(table, column):
@@ -82,9 +75,9 @@ def stray_cell(table, column):
     return f"column {column.name!r} holds {label!r} in {table.place(row)}{hint}"
 
 
-def check_kind(table, columns, kind):
-    """Complain about the first column that is not of this kind."""
-    for column in columns:
+def check_kinds(table, columns, kinds):
+    """Complain about the first column that is not of its kind."""
+    for column, kind in zip(columns, kinds, strict=True):
         if kind == "continuous" and column.numbers is None:
             raise InputError(
                 f"{table.title}: {stray_cell(table, column)}, which is not a number; "

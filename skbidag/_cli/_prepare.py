@@ -7,9 +7,9 @@ import numpy as np
 
 from skbidag._cli._errors import InputError
 from skbidag._cli._kinds import (
-    check_kind,
+    check_kinds,
     check_stray_cells,
-    kind_of,
+    kinds_of,
     make_frame,
     typed_values,
 )
@@ -29,8 +29,8 @@ class Variables:
         Names of the variables.
     columns : list of ndarray
         Their values: floats, or integers and text.
-    kind : {"continuous", "discrete"}
-        What they are.
+    kinds : list of {"continuous", "discrete"}
+        What each of them is.
     left_out : dict of str to str
         The columns that were left out, and why.
     notes : list of str
@@ -39,9 +39,14 @@ class Variables:
 
     names: list
     columns: list
-    kind: str
+    kinds: list
     left_out: dict
     notes: list
+
+    @property
+    def kind(self):
+        """What they are together: continuous, discrete or mixed."""
+        return self.kinds[0] if len(set(self.kinds)) == 1 else "mixed"
 
     @property
     def n_rows(self):
@@ -56,8 +61,9 @@ def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
     ----------
     table : Table
         The table.
-    kind : {"auto", "continuous", "discrete"}, default="auto"
-        What the columns hold; "auto" guesses, as the estimators do.
+    kind : {"auto", "continuous", "discrete", "mixed"}, default="auto"
+        What the columns hold; "auto" guesses, as the estimators do, and "mixed" goes
+        by each column alone.
     categorical : sequence of str, default=None
         The discrete columns, if that is said of each.
     drop, keep : sequence of str
@@ -74,8 +80,9 @@ def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
     columns = wanted_columns(table, drop, keep, left_out)
     notes += notes_on_marks(columns)
     columns = complete_rows(table, columns, notes)
-    chosen = {"auto": "auto", "continuous": [], "discrete": [c.name for c in columns]}
-    chosen = chosen[kind] if categorical is None else list(categorical)
+    all_names = [column.name for column in columns]
+    chosen = {"continuous": [], "discrete": all_names}.get(kind, kind)
+    chosen = chosen if categorical is None else list(categorical)
     check_stray_cells(table, columns, chosen)
     columns, reasons = without_useless(columns, keep)
     left_out.update(reasons)
@@ -84,13 +91,14 @@ def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
             f"{table.title} has {len(columns)} usable column(s), at least 2 are "
             f"needed.{reasons_text(left_out)}"
         )
-    kind, why = kind_of(table, columns, chosen)
-    check_kind(table, columns, kind)
+    kinds, why = kinds_of(columns, chosen)
+    check_kinds(table, columns, kinds)
     notes += why
     notes += [f"Column {name!r} is left out: {why}." for name, why in left_out.items()]
-    notes += notes_on_levels(columns) if kind == "discrete" else []
-    values = [typed_values(column, kind) for column in columns]
-    return Variables([c.name for c in columns], values, kind, left_out, notes)
+    pairs = [*zip(columns, kinds, strict=True)]
+    notes += notes_on_levels([column for column, kind in pairs if kind == "discrete"])
+    values = [typed_values(column, kind) for column, kind in pairs]
+    return Variables([c.name for c in columns], values, kinds, left_out, notes)
 
 
 def wanted_columns(table, drop, keep, left_out):

@@ -13,8 +13,9 @@ DAGs: independent of the others in the background, with the score's distribution
 variable without parents.
 
 How that is done depends on the score's type, which is asked here and nowhere else:
-``_gaussian.py`` has linear Gaussian networks, ``_categorical.py`` categorical data, and
-``_predictor.py`` what holds for any :class:`~skbidag.scores.PredictiveScore`.
+``_gaussian.py`` has linear Gaussian networks, ``_categorical.py`` categorical data,
+``_mixed.py`` data of both kinds, and ``_predictor.py`` what holds for any
+:class:`~skbidag.scores.PredictiveScore`.
 """
 
 from functools import singledispatch
@@ -29,6 +30,7 @@ from skbidag._predictive._gaussian import (
     LinearPredictor,
     StudentPredictor,
 )
+from skbidag._predictive._mixed import MixedPredictor
 from skbidag._predictive._predictor import Predictor
 from skbidag._predictive._surgery import by_experiment
 from skbidag._sklearn import _num_samples
@@ -36,6 +38,7 @@ from skbidag.scores import (
     BGe,
     CategoricalPredictiveScore,
     LinearPredictiveScore,
+    MixedPredictiveScore,
     PredictiveScore,
 )
 from skbidag.scores._interventional import InterventionalLinearScore
@@ -51,6 +54,7 @@ _predictor.register(LinearPredictiveScore, LinearPredictor)
 _predictor.register(BGe, StudentPredictor)
 _predictor.register(InterventionalLinearScore, ConstantsPredictor)
 _predictor.register(CategoricalPredictiveScore, CategoricalPredictor)
+_predictor.register(MixedPredictiveScore, MixedPredictor)
 
 
 def log_density(score, samples, X, cells=None):
@@ -98,7 +102,7 @@ def predict(score, samples, X, cells=None):
 
     Parameters
     ----------
-    score : LinearPredictiveScore or CategoricalPredictiveScore
+    score : LinearPredictiveScore, CategoricalPredictiveScore or MixedPredictiveScore
         A fitted score.
     samples : DAGSamples
         The sampled DAGs.
@@ -127,8 +131,17 @@ def predict(score, samples, X, cells=None):
     the rest in each DAG, at the posterior mean of the parameters. That is right up to
     terms of the order 1 / n_samples: in tests, hundredths of a standard deviation with
     20 rows, thousandths with 200.
+
+    With mixed data other unobserved cells are drawn, given the rest of the row, and
+    predictions averaged over 50 draws, with no more than 50 of the DAGs.
     """
-    _require(score, "predictions", LinearPredictiveScore, CategoricalPredictiveScore)
+    _require(
+        score,
+        "predictions",
+        LinearPredictiveScore,
+        CategoricalPredictiveScore,
+        MixedPredictiveScore,
+    )
     if cells is None:
         return _predictor(score, samples).predict(X)
     result = None
@@ -173,7 +186,12 @@ def predict_probabilities(score, samples, X, nodes, cells=None):
     values, more by eliminating one variable after the other, which is slower. An error
     says so if that takes tables too large for memory.
     """
-    _require(score, "category probabilities", CategoricalPredictiveScore)
+    _require(
+        score,
+        "category probabilities",
+        CategoricalPredictiveScore,
+        MixedPredictiveScore,
+    )
     if cells is None:
         return _predictor(score, samples).predict_probabilities(X, nodes)
     shapes = [(_num_samples(X), score.n_levels_[node]) for node in nodes]
@@ -232,6 +250,8 @@ def framed(score, rows, template, index=None):
     if template is None:
         return rows
     labels = isinstance(score, CategoricalPredictiveScore)
+    if isinstance(score, MixedPredictiveScore):
+        labels = score.is_categorical_
     return to_frame(rows, template, labels=labels, index=index)
 
 

@@ -1,7 +1,8 @@
 """Decomposable scores: how well parents explain a child.
 
 ``base.py`` is the contract of scoring. Two families share their tables and the rest,
-:class:`GaussianScore` and :class:`CategoricalScore`. ``capabilities.py`` lists what a
+:class:`GaussianScore` and :class:`CategoricalScore`; :class:`ConditionalGaussian`, the
+score of mixed data, stands beside them. ``capabilities.py`` lists what a
 score needs for more than scoring.
 """
 
@@ -17,8 +18,11 @@ from skbidag.scores.capabilities import (
     CategoricalPredictiveScore,
     LinearParameterScore,
     LinearPredictiveScore,
+    MixedParameterScore,
+    MixedPredictiveScore,
     PredictiveScore,
 )
+from skbidag.scores.conditional_gaussian import ConditionalGaussian
 
 __all__ = [
     "BDe",
@@ -28,11 +32,14 @@ __all__ = [
     "CategoricalParameterScore",
     "CategoricalPredictiveScore",
     "CategoricalScore",
+    "ConditionalGaussian",
     "GaussianBIC",
     "GaussianScore",
     "GaussianTerms",
     "LinearParameterScore",
     "LinearPredictiveScore",
+    "MixedParameterScore",
+    "MixedPredictiveScore",
     "PredictiveScore",
     "TabulatedScore",
 ]

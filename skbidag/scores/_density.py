@@ -47,6 +47,8 @@ def odds_against_an_edge(score):
     picked = np.zeros((n, n), dtype=bool)
     for node in range(n):
         others = np.flatnonzero(np.arange(n) != node)
+        if score.forbidden_edges_ is not None:
+            others = others[~score.forbidden_edges_[others, node]]
         parents, _ = score.select_parents(node, others, min(n - 1, MOST_SELECTED))
         picked[parents, node] = True
     n_mutual = max(1, np.triu(picked & picked.T).sum())

@@ -20,7 +20,7 @@ LEAST_SHARE = 1e-3
 ROWS_PER_PARENT = 4
 
 
-def residual_scale(scatter, total):
+def residual_scale(scatter, total, n_columns=None):
     """Standard deviation of each column given those that tell something about it.
 
     These are found by forward selection with the extended BIC (Chen & Chen 2008),
@@ -33,13 +33,16 @@ def residual_scale(scatter, total):
         The scatter matrix about the mean.
     total : float
         Number of rows, the sum of their weights.
+    n_columns : int, default=None
+        The columns that are asked for, the first ones. None is all of them.
 
     Returns
     -------
-    scale : ndarray of shape (n_features,)
+    scale : ndarray of shape (n_columns,)
         At most the column's own standard deviation; 1 for a constant.
     """
     n = len(scatter)
+    n_columns = n if n_columns is None else n_columns
     spread = np.sqrt(np.diag(scatter))
     spread[spread == 0] = 1.0
     correlation = scatter / spread / spread[:, None]
@@ -49,7 +52,7 @@ def residual_scale(scatter, total):
     offset, slope = -0.5 * np.log(total) * sizes, np.full(most + 1, total / 2)
     floor, log_odds = np.full(n, 1e-10), np.full(n, -np.log(n))
     share = np.ones(n)
-    for node in range(n if most else 0):
+    for node in range(n_columns if most else 0):
         allowed = np.ones(n, dtype=np.uint8)
         allowed[node] = 0
         parents, _ = _gaussian.select_parents(
@@ -69,4 +72,4 @@ def residual_scale(scatter, total):
         # what is fitted leaves less than the noise
         share[node] = left * total / (total - 1 - len(parents))
     scale = np.where(np.diag(scatter) > 0, spread / np.sqrt(total), 1.0)
-    return scale * np.sqrt(np.clip(share, LEAST_SHARE, 1.0))
+    return (scale * np.sqrt(np.clip(share, LEAST_SHARE, 1.0)))[:n_columns]

@@ -13,14 +13,20 @@ from skbidag.scores.bic import CategoricalBIC, GaussianBIC
 from skbidag.scores.capabilities import (
     CategoricalPredictiveScore,
     LinearPredictiveScore,
+    MixedPredictiveScore,
 )
+from skbidag.scores.conditional_gaussian import ConditionalGaussian
 
 # What a name stands for, whatever the data are
 SCORES = {"bge": BGe, "bde": BDe}
 
 # What it stands for depending on their kind
 SCORES_BY_KIND = {
-    "auto": {"continuous": BGe, "categorical": BDe},
+    "auto": {
+        "continuous": BGe,
+        "categorical": BDe,
+        "mixed": ConditionalGaussian,
+    },
     "bic": {"continuous": GaussianBIC, "categorical": CategoricalBIC},
 }
 
@@ -30,6 +36,7 @@ SCORE_NAMES = {*SCORES, *SCORES_BY_KIND}
 FAMILIES = {
     "continuous": (GaussianScore, LinearPredictiveScore),
     "categorical": (CategoricalScore, CategoricalPredictiveScore),
+    "mixed": (MixedPredictiveScore,),
 }
 
 
@@ -40,7 +47,7 @@ def score_class(name, kind):
     ----------
     name : {"auto", "bge", "bde", "bic"}
         The name.
-    kind : {"continuous", "categorical"}
+    kind : {"continuous", "categorical", "mixed"}
         What the data are.
 
     Returns
@@ -83,11 +90,14 @@ def resolve_score(
     found = column_kinds(
         X, categorical_features, sample_weight=sample_weight, names=names
     )
-    kind = found.common(names)
+    if isinstance(score, ConditionalGaussian):
+        return score.set_params(categorical_features=found.kinds == "categorical")
     if by_kind:
+        kind = found.kind if "mixed" in SCORES_BY_KIND[score] else found.common(names)
         warn_of_guesses(found, names, stacklevel=7)
-        return score_class(score, kind)()
-    if family_of(score) not in (kind, None):
+        return make_score(score_class(score, kind), found)
+    kind = found.kind if family_of(score) in ("mixed", None) else found.common(names)
+    if family_of(score) not in (kind, "mixed", None):
         raise ValueError(
             f"categorical_features makes the columns {kind}, but the score "
             f"{type(score).__name__} is one of {family_of(score)} data."
@@ -95,8 +105,15 @@ def resolve_score(
     return score
 
 
+def make_score(score_type, found):
+    """A score with its defaults, which knows the kinds if it takes both."""
+    if issubclass(score_type, ConditionalGaussian):
+        return score_type(categorical_features=found.kinds == "categorical")
+    return score_type()
+
+
 def family_of(score):
-    """Kind of the data that a score takes, None if it is of neither family."""
+    """Kind of the data that a score takes, None if it is of no family."""
     for kind, family in FAMILIES.items():
         if isinstance(score, family):
             return kind
@@ -120,9 +137,11 @@ def kinds_seen(score, X, categorical_features="auto", sample_weight=None):
     Returns
     -------
     kinds : ndarray of str of shape (n_features,)
-        That of the score's family; of a score of neither family, those of the data.
+        That of the score's family; of a score of no family, those of the data.
     """
     kind = family_of(score)
+    if kind == "mixed":
+        return np.where(score.is_categorical_, "categorical", "continuous")
     if kind is not None:
         return np.full(score.n_features_in_, kind)
     return column_kinds(
@@ -144,7 +163,7 @@ def kind_for(score, X, categorical_features="auto"):
 
     Returns
     -------
-    kind : {"continuous", "categorical"}
+    kind : {"continuous", "categorical", "mixed"}
         The kind.
     """
     if isinstance(score, str) and score in SCORES:
@@ -157,4 +176,4 @@ def kind_for(score, X, categorical_features="auto"):
         )
         some = chosen.any() if chosen.dtype == bool else chosen.size
         return "categorical" if some else "continuous"
-    return column_kinds(X).common()
+    return column_kinds(X).kind

@@ -59,6 +59,9 @@ class BaseScore(ABC, BaseEstimator):
     #: its parameters lets the user choose.
     edge_penalty = 1.0
 
+    #: Edges that no DAG of the score's model has, set in fit where there are any.
+    forbidden_edges_ = None
+
     @abstractmethod
     def _fit(self, X, sample_weight):
         """Validate the data and keep their sufficient statistics."""

@@ -6,11 +6,13 @@ families), writing its abstract methods and setting its attributes in ``_fit``:
 
 =================================== ================================================
 ``score_samples``, ``sample``       :class:`PredictiveScore`
-the same and ``predict``            :class:`LinearPredictiveScore` or
-                                    :class:`CategoricalPredictiveScore`, which also
-                                    has ``predict_probabilities``
-:func:`skbidag.causal_effects`      :class:`LinearParameterScore` or
-                                    :class:`CategoricalParameterScore`
+the same and ``predict``            :class:`LinearPredictiveScore`,
+                                    :class:`CategoricalPredictiveScore` or
+                                    :class:`MixedPredictiveScore`; the latter two
+                                    also have ``predict_probabilities``
+:func:`skbidag.causal_effects`      :class:`LinearParameterScore`,
+                                    :class:`CategoricalParameterScore` or
+                                    :class:`MixedParameterScore`
 =================================== ================================================
 
 Nobody asks a score for a method by its name: what it is, is what it can do.
@@ -391,6 +393,186 @@ class CategoricalPredictiveScore(PredictiveScore):
         )
 
 
+class MixedPredictiveScore(PredictiveScore):
+    """A score that knows the distributions of numbers and of categories.
+
+    It makes ``score_samples``, ``score``, ``sample``, ``predict`` and
+    ``predict_probabilities`` (of categorical columns) work on mixed data.
+
+    Attributes
+    ----------
+    is_categorical_ : ndarray of bool of shape (n_features,)
+        Which columns are categorical.
+    categories_ : list of (ndarray or None)
+        The levels of each column, None for a continuous one.
+    n_levels_ : ndarray of int of shape (n_features,)
+        How many there are, 0 for a continuous column.
+    """
+
+    is_categorical_: np.ndarray
+    categories_: list
+    n_levels_: np.ndarray
+
+    @abstractmethod
+    def encode(self, X, missing="error"):
+        """New data as numbers: codes of categories, and the other values as they are.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The data.
+        missing : {"error", "code"}, default="error"
+            Whether a missing cell (NaN, None) is an error or becomes NaN.
+
+        Returns
+        -------
+        rows : ndarray of float64 of shape (n_samples, n_features)
+            The numbers; -1 for a value that is not a level of its column.
+        """
+
+    @abstractmethod
+    def log_predictive_rows(self, rows, node, parents):
+        """Log predictive density or probability of a column, of encoded rows.
+
+        Parameters
+        ----------
+        rows : ndarray of float64 of shape (n_samples, n_features)
+            New rows as :meth:`encode` gives them.
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Of the value of `node` given those of `parents`.
+        """
+
+    def log_predictive_of_values(self, rows, node, parents, varied, values):
+        """The same where one column, of the child or of a parent, has many values.
+
+        Parameters
+        ----------
+        rows : ndarray of float64 of shape (n_samples, n_features)
+            New rows, whose entries in column `varied` do not matter.
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        varied : int
+            The column, `node` or one of `parents`.
+        values : ndarray of float64 of shape (n_values, n_samples)
+            Its values.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_values, n_samples)
+            Of the value of `node` given those of `parents`.
+        """
+        completed = np.tile(rows, (len(values), 1))
+        completed[:, varied] = values.reshape(-1)
+        log_density = self.log_predictive_rows(completed, node, parents)
+        return log_density.reshape(values.shape)
+
+    @abstractmethod
+    def sample_predictive_rows(self, rows, node, parents, rng):
+        """Draw a column from its predictive distribution, of encoded rows.
+
+        Parameters
+        ----------
+        rows : ndarray of float64 of shape (n_samples, n_features)
+            Rows of which only the columns of the parents are looked at.
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        rng : RandomState
+            Source of the draws.
+
+        Returns
+        -------
+        values : ndarray of float64 of shape (n_samples,)
+            One draw for each row; codes of a categorical child.
+        """
+
+    def log_predictive(self, X, node, parents):
+        """Log predictive density or probability of a column, row by row.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            New rows, without missing cells.
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            Of the value of `node` given those of `parents`.
+        """
+        return self.log_predictive_rows(self.encode(X), node, parents)
+
+    def sample_predictive(self, X, node, parents, random_state=None):
+        """Draw a column from its predictive distribution given its parents.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            Rows of which only the columns of the parents are looked at.
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+        random_state : int, RandomState instance or None, default=None
+            Source of the draws.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            A number or one of the child's categories for each row.
+        """
+        rng = check_random_state(random_state)
+        values = self.sample_predictive_rows(self.encode(X), node, parents, rng)
+        return self.decode(node, values)
+
+    @abstractmethod
+    def typical(self, node):
+        """Where the values of a column are, whatever the others are.
+
+        Parameters
+        ----------
+        node : int
+            The column.
+
+        Returns
+        -------
+        center, spread : float
+            Mean and standard deviation, or the most frequent code and 0.
+        """
+
+    def decode(self, node, values):
+        """Values of a column as the user has them: the categories of codes.
+
+        Parameters
+        ----------
+        node : int
+            The column.
+        values : ndarray of shape (n_samples,)
+            Values as :meth:`encode` gives them.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Labels, or the numbers as they are.
+        """
+        if self.categories_[node] is None:
+            return values
+        return self.categories_[node][values.astype(np.intp)]
+
+
 class LinearParameterScore(ABC):
     """A score with a posterior distribution of regression coefficients.
 
@@ -455,4 +637,62 @@ class CategoricalParameterScore(ABC):
         counts : ndarray of shape (n_configurations, n_levels)
             Positive: a row for each configuration of the parents, of which the last
             parent's level changes fastest, and a column for each level of the child.
+        """
+
+
+class MixedParameterScore(ABC):
+    """A score whose parameters can be drawn from their posterior distribution.
+
+    It makes :func:`skbidag.causal_effects` work on mixed data.
+
+    Attributes
+    ----------
+    is_categorical_ : ndarray of bool of shape (n_features,)
+        Which columns are categorical.
+    categories_ : list of (ndarray or None)
+        The levels of each column, None for a continuous one.
+    n_levels_ : ndarray of int of shape (n_features,)
+        How many there are, 0 for a continuous column.
+    """
+
+    is_categorical_: np.ndarray
+    categories_: list
+    n_levels_: np.ndarray
+
+    @abstractmethod
+    def draw_family(self, node, parents, rng):
+        """Draw the parameters of a child given its parents.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        rng : RandomState
+            Source of the draws.
+
+        Returns
+        -------
+        expect : callable
+            Of rows, an array of shape (n_rows, n_features) with codes of categories: it
+            gives the child's expectation in each, or the probabilities of its levels,
+            an array of shape (n_rows, n_levels).
+        deviation : callable or None
+            Of rows, too: a continuous child's standard deviation in each.
+        """
+
+    @abstractmethod
+    def typical(self, node):
+        """Where the values of a column are, whatever the others are.
+
+        Parameters
+        ----------
+        node : int
+            The column.
+
+        Returns
+        -------
+        center, spread : float
+            Mean and standard deviation, or the most frequent code and 0.
         """
