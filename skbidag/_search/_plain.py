@@ -218,7 +218,7 @@ class PlainSearch:
         """Sample DAGs, and move to the best order; the scores of the DAGs."""
         n = len(self.tables)
         n_draws = min(N_DRAWS, self.n_iter)
-        chain, best_order = self.start_chain(n)
+        chain, best_order = self.start_chain()
         chain.run(int(BURN_IN * self.n_iter))
         packed = np.zeros((n, -(-n // 8)), dtype=np.uint8)
         counts, trace = np.zeros((n, n)), []
@@ -232,16 +232,16 @@ class PlainSearch:
         self.order = best_order(chain)
         return trace
 
-    def start_chain(self, n):
+    def start_chain(self):
         """A chain over orders or partitions, and what tells its best order."""
-        views = self.tables.views()
+        views, n = self.tables.views(), self.tables.n_main
         if self.settings.walk == "orders":
             moves = move_mixture("auto", order_moves(n))
             chain = OrderChain(views, self.stream, self.order, moves)
             return chain, lambda chain: chain.best_order
         moves = move_mixture("auto", partition_moves(n))
         best = self.tables.best_dag(self.order)
-        start = partition_of_dag(best, self.tables.background)
+        start = partition_of_dag(best, views.background)
         chain = PartitionChain(views, self.stream, start, moves)
         return chain, lambda chain: np.argsort(chain.best_partition, kind="stable")
 
