@@ -2,10 +2,10 @@
 # cython: initializedcheck=False
 """Score tables of mixed data: a walk over cells, and in each over covariances.
 
-A set of columns has a log marginal likelihood L: the categorical ones make cells, whose
-counts N have a Dirichlet prior, and within a cell the l continuous ones have the scatter
-matrix R = t I + Q - s s' / (a + N), from the rows' sums s and sums of products Q and the
-a observations that the prior mean is worth there. A cell adds to L
+A set of columns has a log marginal likelihood L: the categorical ones make cells,
+whose counts N have a Dirichlet prior, and within a cell the l continuous ones have the
+scatter matrix R = t I + Q - s s' / (a + N), from the rows' sums s and sums of products
+Q and the a observations that the prior mean is worth there. A cell adds to L
 
     constant(N, a, l) - (N + nu + l) / 2 ln det R,
 
@@ -229,7 +229,7 @@ cdef class MixedWalk:
         # Constants of the slots by the number of continuous candidates.
         double[:, ::1] constant
         double[::1] offset
-        double offset_count, offset_alpha
+        double offset_count, offset_alpha, log_share
 
     def __init__(
         self, codes, values, weights, n_levels, double pseudo_count, double alpha_mu,
@@ -626,31 +626,37 @@ cdef class MixedWalk:
         """Add the terms of a cell that depend on its count and on sizes alone."""
         cdef:
             Py_ssize_t size, added = self.n_tail
-            double joint = 0.0, a
+            double joint
             double* constant = &self.constant[slot, 0]
         if count != self.offset_count or alpha != self.offset_alpha:
-            self.set_offsets(count, alpha)
+            self.set_offsets(count, alpha, n_cells)
         if self.narrow > self.n_numbers:
             # a continuous child: density of the child given l others
             for size in range(self.n_numbers + 1):
                 constant[size] += sign * self.offset[size + added - 1]
             return
         # a categorical child: probability of the cell, and density of l variables
-        a = self.pseudo_count / n_cells
-        joint = lgamma(a + count) - lgamma(1 + a) + skb_log(self.pseudo_count)
-        joint -= skb_log(n_cells)
+        joint = self.log_share
         for size in range(added):
             joint += self.offset[size]
         for size in range(self.n_numbers + 1):
             constant[size] += sign * joint
             joint += self.offset[size + added]
 
-    cdef void set_offsets(self, double count, double alpha) noexcept nogil:
+    cdef void set_offsets(
+        self, double count, double alpha, double n_cells
+    ) noexcept nogil:
         """Constants of a variable given l others, in a cell with so many rows."""
         cdef:
             Py_ssize_t size, n = <Py_ssize_t> count
-            double common, log_gamma
+            double common, log_gamma, a = self.pseudo_count / n_cells
         self.offset_count, self.offset_alpha = count, alpha
+        if self.child_levels:
+            # what the count is worth; lnΓ(a) = lnΓ(1 + a) - ln a for small a, too
+            self.log_share = (
+                lgamma(a + count) - lgamma(1 + a) + skb_log(self.pseudo_count)
+                - skb_log(n_cells)
+            )
         common = (
             0.5 * (skb_log(alpha) - skb_log(alpha + count)) - count / 2 * LOG_PI
         )

@@ -36,10 +36,12 @@ from skbidag._data import (
 )
 from skbidag._kinds import column_kinds
 from skbidag._sklearn import Interval, StrOptions
+from skbidag.scores._categorical import _collapse, _kernel_rows
 from skbidag.scores._density import EDGE_PENALTY
 from skbidag.scores._gaussian import least_residual_share, weighted_scatter
 from skbidag.scores._mixed import MixedWalks
 from skbidag.scores._noise import residual_scale
+from skbidag.scores._walks import Walks
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bde import _log_rising
 from skbidag.scores.bge import RESIDUAL_SHARE_PER_ROW
@@ -273,6 +275,9 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
         self._counts, self._kept = counts, _Kept()
         self._surplus = self.alpha_mu + 1.0
         self._prior_scale = self.alpha_mu**2 / (self.alpha_mu + 1)
+        levels = np.maximum(self.n_levels_, 1)  # a number is a constant there
+        codes = _collapse(self._codes, counts, levels)
+        self._categorical_walks = Walks(*_kernel_rows(*codes), levels)
         self._walks = MixedWalks(
             np.ascontiguousarray(self._codes.T),
             self._values,
@@ -433,7 +438,36 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
         self, node, candidates, outsiders, base_column, out, columns=None
     ):
         columns = outsiders if columns is None else columns
-        self._fill(node, candidates, outsiders, columns, base_column, out)
+        candidates = np.asarray(candidates, dtype=np.intp)
+        outsiders = np.asarray(outsiders, dtype=np.intp)
+        columns = np.asarray(columns, dtype=np.intp)
+        if self.is_categorical_[node] and self.is_categorical_[candidates].all():
+            self._fill_categories(
+                node, candidates, outsiders, columns, base_column, out
+            )
+        else:
+            self._fill(node, candidates, outsiders, columns, base_column, out)
+
+    def _fill_categories(self, node, candidates, outsiders, columns, base_column, out):
+        """The same where no number is among child and candidates: that is BDe.
+
+        Counting takes a fraction of the time.
+        """
+        number = ~self.is_categorical_[outsiders]
+        if number.any():
+            self._fill(
+                node, candidates, outsiders[number], columns[number], base_column, out
+            )
+        self._categorical_walks.fill_table(
+            node,
+            candidates,
+            self._categorical_walks.outsiders(outsiders[~number], columns[~number]),
+            base_column,
+            self.log_prior_odds_[:, node],
+            float(self.equivalent_sample_size),
+            0.0,
+            out,
+        )
 
     def _fill(self, node, candidates, outsiders, columns, base_column, out, **options):
         self._walks.fill_table(
