@@ -13,12 +13,16 @@ from importlib import import_module as _import_module
 _HOMES = {
     "CausalEffects": "_causal",
     "DAGSamples": "_posterior",
+    "DynamicGraph": "_dynamic",
+    "DynamicStructure": "_dynamic",
+    "Forecast": "_dynamic",
     "IterativeSearchStructure": "_iterative",
     "MarkovBlanketSelector": "_selection",
     "OrderMCMCStructure": "_order",
     "PCSkeleton": "_skeleton",
     "PartitionMCMCStructure": "_partition",
     "causal_effects": "_causal",
+    "series_from_wide": "_dynamic",
 }
 _SUBMODULES = {
     "datasets",
@@ -32,6 +36,9 @@ _SUBMODULES = {
 __all__ = [
     "CausalEffects",
     "DAGSamples",
+    "DynamicGraph",
+    "DynamicStructure",
+    "Forecast",
     "IterativeSearchStructure",
     "MarkovBlanketSelector",
     "OrderMCMCStructure",
@@ -39,6 +46,7 @@ __all__ = [
     "PartitionMCMCStructure",
     "__version__",
     "causal_effects",
+    "series_from_wide",
 ]
 
 
