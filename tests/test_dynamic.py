@@ -420,6 +420,19 @@ def test_a_time_that_is_skipped():
     assert_array_equal(series.complete(1), [1, 2, 5])  # b has no row at 2
 
 
+def test_whole_numbers_are_counted_in_their_step():
+    def steps(times):
+        return read_series(pd.DataFrame({"t": times, "x": 0.0}), time="t").step.tolist()
+
+    assert steps([2000, 2005, 2010, 2020]) == [0, 1, 2, 4]
+    assert steps([1, 2, 4]) == [0, 1, 3]
+    assert steps(pd.to_datetime(["2020-01-01", "2020-02-01", "2020-03-01"])) == [
+        0,
+        1,
+        2,
+    ]
+
+
 def small(n_rows=40, n=3, seed=0):
     return np.random.default_rng(seed).normal(size=(n_rows, n))
 

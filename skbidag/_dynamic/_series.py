@@ -176,10 +176,17 @@ def _numbered(groups, n_rows):
 
 
 def _steps(times, name):
-    """Numbers of the times: what is next to each other in any series is one apart."""
+    """Numbers of the times: what is next to each other is one apart.
+
+    Whole numbers are counted in the largest step that all of them are made of; of other
+    times, those that some series has are next to each other.
+    """
     if pd.isna(times).any():
         raise ValueError(f"time: column {name!r} has missing entries.")
-    return np.unique(times, return_inverse=True)[1]
+    distinct, step = np.unique(times, return_inverse=True)
+    if distinct.dtype.kind in "iu" and len(distinct) > 1:
+        step = (times - distinct[0]) // np.gcd.reduce(np.diff(distinct))
+    return step
 
 
 def check_static(series, static):

@@ -67,8 +67,10 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         and one structure is learned for all of them.
     time, series : str or int, default=None
         Columns of the data that say when a row was observed, and of which series it is.
-        Rows then may be in any order, and a series that skips a time which others have
-        gives no transition across it. Without `time`, rows are in the order of time.
+        Rows then may be in any order, and a series that skips a time gives no
+        transition across it: times that are whole numbers are counted in the largest
+        step that they are all made of; others, such as dates, are next to each other
+        if no series has one between. Without `time`, rows are in the order of time.
 
     Attributes
     ----------
@@ -206,7 +208,8 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         self.variables_ = [n for n in series.names if n not in self.static_]
         self._times = None
         if not self.stationary and self.time is not None:
-            self._times = times_of(X, self.time)
+            times = times_of(X, self.time)[series.origin]
+            self._times = dict(zip(series.step.tolist(), times, strict=True))
         score = self._resolve_score(series)
         weight = None
         if sample_weight is not None:
@@ -649,9 +652,11 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             return series.step
         steps = series.step
         if self._times is not None:
-            times = times_of(X, self.time)
-            place = np.searchsorted(self._times, times).clip(max=len(self._times) - 1)
-            steps = np.where(self._times[place] == times, place, -1)[steps]
+            # counted from the first time, which here may be another one
+            times = times_of(X, self.time)[series.origin]
+            steps = np.full(len(times), -1)
+            for step, time in self._times.items():
+                steps[times == time] = step
         if not np.isin(steps[series.complete(self.n_lags)], self._steps).all():
             raise ValueError(
                 "X has times that fit has not seen: without stationary parameters "
@@ -735,9 +740,8 @@ def resolve_static(static, X, names):
 
 
 def times_of(X, time):
-    """The distinct times of the data, sorted."""
-    values = X[time] if isinstance(time, str) else np.asarray(X)[:, time]
-    return np.unique(np.asarray(values))
+    """The time of each row."""
+    return np.asarray(X[time] if isinstance(time, str) else np.asarray(X)[:, time])
 
 
 def complete_tables(table, first, n_lags):

@@ -9,10 +9,12 @@ from skbidag.inspection._concordance import ConcordanceDisplay
 from skbidag.inspection._edge_probability import EdgeProbabilityDisplay
 from skbidag.inspection._expansion import ExpansionDisplay
 from skbidag.inspection._graph import GraphDisplay
+from skbidag.inspection._slices import DynamicGraphDisplay
 from skbidag.inspection._trace import TraceDisplay
 
 __all__ = [
     "ConcordanceDisplay",
+    "DynamicGraphDisplay",
     "EdgeProbabilityDisplay",
     "ExpansionDisplay",
     "GraphDisplay",
