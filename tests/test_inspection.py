@@ -607,8 +607,16 @@ def test_slices_have_the_probable_edges(n_static, initial):
     assert set(display.edges_) == expected
     columns = ["t-2", "t-1", "t"] + ["first"] * initial
     assert len(display.nodes_) == 4 * len(columns) + n_static
-    colors = {display.edges_[key].get_edgecolor()[:3] for key in expected if key[1]}
-    assert len(colors) > 1
+    colors = {
+        lag: {
+            display.edges_[key].get_edgecolor()[:3]
+            for key in expected
+            if key[:2] == ("transition", lag)
+        }
+        for lag in (0, 1, 2)
+    }
+    assert colors[0].isdisjoint(colors[1])
+    assert colors[1] == colors[2]
     assert display.ax_.figure is display.figure_
 
 
