@@ -13,7 +13,10 @@ from importlib import import_module as _import_module
 _HOMES = {
     "CausalEffects": "_causal",
     "DAGSamples": "_posterior",
+    "DynamicGraph": "_dynamic",
+    "DynamicStructure": "_dynamic",
     "ExactStructure": "_exact",
+    "Forecast": "_dynamic",
     "IterativeSearchStructure": "_iterative",
     "MarkovBlanketSelector": "_selection",
     "OrderMCMCStructure": "_order",
@@ -21,6 +24,7 @@ _HOMES = {
     "PartitionMCMCStructure": "_partition",
     "ScoreSpace": "_score_space",
     "causal_effects": "_causal",
+    "series_from_wide": "_dynamic",
 }
 _SUBMODULES = {
     "datasets",
@@ -35,7 +39,10 @@ _SUBMODULES = {
 __all__ = [
     "CausalEffects",
     "DAGSamples",
+    "DynamicGraph",
+    "DynamicStructure",
     "ExactStructure",
+    "Forecast",
     "IterativeSearchStructure",
     "MarkovBlanketSelector",
     "OrderMCMCStructure",
@@ -44,6 +51,7 @@ __all__ = [
     "ScoreSpace",
     "__version__",
     "causal_effects",
+    "series_from_wide",
 ]
 
 

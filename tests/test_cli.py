@@ -772,6 +772,61 @@ def test_background_that_is_no_variable(gaussian, capsys):
     assert "--background z: there is no column 'z'" in capsys.readouterr().err
 
 
+def series_text():
+    rng = np.random.default_rng(0)
+    rows = ["who,month,a,sex,b"]
+    for who in range(8):
+        a, sex = 0.0, who % 2 + rng.normal()
+        for month in range(12):
+            before, a = a, 0.5 * a + rng.normal()
+            b = 0.9 * before + 0.3 * rng.normal()
+            rows.append(f"p{who},{month},{a:.4f},{sex:.4f},{b:.4f}")
+    return "\n".join(rows) + "\n"
+
+
+def test_series():
+    write(series_text(), "visits.csv")
+    run(
+        *("visits.csv", "--time", "month", "--series", "who", "--lags", "2"),
+        *("--background", "sex", *QUICK, "--out", "out", "--quiet"),
+    )
+    summary = json.loads(Path("out/summary.json").read_text())
+    names = ["sex", "a[t-1]", "b[t-1]", "a[t-2]", "b[t-2]", "a", "b"]
+    assert summary["data"]["variables"] == names
+    assert summary["data"]["background"] == names[:5]
+    assert summary["parameters"]["n_lags"] == 2
+    edges = pd.read_csv("out/edges.csv").set_index(["from", "to"])["probability"]
+    assert edges["a[t-1]", "b"] == 1
+    assert set(edges.reset_index()["to"]) <= {"a", "b"}
+    assert list(pd.read_csv("out/map.csv", index_col=0).columns) == names
+    # rows in another order, and constraints in the names of the transition
+    lines = series_text().splitlines()
+    write("\n".join([lines[0], *lines[:0:-1]]), "turned.csv")
+    write("a[t-1],b,forbidden\n", "constraints.csv")
+    run(
+        *("turned.csv", "--time", "month", "--series", "who", "--drop", "sex"),
+        *("--constraints", "constraints.csv", *QUICK, "--out", "two", "--quiet"),
+    )
+    edges = pd.read_csv("two/edges.csv").set_index(["from", "to"])["probability"]
+    assert ("a[t-1]", "b") not in edges.index
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--time", "day"], "--time day: visits.csv has no such column"),
+        (["--lags", "0"], "--lags 0: at least 1 is needed"),
+        (["--time", "month"], "time: a series has two rows for 0"),
+        (["--series", "who", "--lags", "20"], "series are too short"),
+    ],
+)
+def test_bad_series(options, message, capsys):
+    write(series_text(), "visits.csv")
+    drop = () if "who" in options else ("--drop", "who")
+    run("visits.csv", *options, *drop, *QUICK, code=2)
+    assert message in capsys.readouterr().err
+
+
 def test_constraints_and_tiers(gaussian):
     write("from,to,kind\nc,a,required\nb,a,forbidden\n", "constraints.csv")
     write("a,2\nb,1\n", "tiers.csv")

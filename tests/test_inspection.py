@@ -12,12 +12,19 @@ from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from skbidag import IterativeSearchStructure, OrderMCMCStructure
+from helpers import quick
+from skbidag import (
+    DynamicGraph,
+    DynamicStructure,
+    IterativeSearchStructure,
+    OrderMCMCStructure,
+)
 from skbidag.datasets import load_network, make_gaussian_network
 from skbidag.diagnostics import chain_edge_probabilities, concordance
 from skbidag.graphs import is_dag, skeleton, to_cpdag
 from skbidag.inspection import (
     ConcordanceDisplay,
+    DynamicGraphDisplay,
     EdgeProbabilityDisplay,
     EdgeTraceDisplay,
     ExpansionDisplay,
@@ -602,3 +609,56 @@ def test_labelled_runs_are_aligned(network, turned):
     assert_allclose(found.rmsd, expected.rmsd)
     display = ConcordanceDisplay.from_probabilities([first, probabilities])
     assert_allclose(display.rmsd_, expected.rmsd[0, 1])
+
+
+def dynamic_graph(n_static=1, initial=True):
+    rng = np.random.default_rng(0)
+    transition = rng.random((3, 4, 4))
+    transition[0] = np.triu(transition[0], 1)
+    return DynamicGraph(
+        transition,
+        rng.random((n_static, 4)),
+        np.triu(rng.random((4, 4)), 1) if initial else None,
+        rng.random((n_static, 4)) if initial else None,
+    )
+
+
+@pytest.mark.parametrize("n_static", [0, 2])
+@pytest.mark.parametrize("initial", [True, False])
+def test_slices_have_the_probable_edges(n_static, initial):
+    graph = dynamic_graph(n_static, initial)
+    display = DynamicGraphDisplay(graph, threshold=0.6).plot()
+    expected = {
+        ("transition", *edge) for edge in np.argwhere(graph.transition > 0.6).tolist()
+    }
+    expected |= {("static", *e) for e in np.argwhere(graph.static > 0.6).tolist()}
+    if initial:
+        first = np.argwhere(graph.initial > 0.6).tolist()
+        expected |= {("initial", *edge) for edge in first}
+        first = np.argwhere(graph.initial_static > 0.6).tolist()
+        expected |= {("initial_static", *edge) for edge in first}
+    assert set(display.edges_) == expected
+    columns = ["t-2", "t-1", "t"] + ["first"] * initial
+    assert len(display.nodes_) == 4 * len(columns) + n_static
+    colors = {
+        lag: {
+            display.edges_[key].get_edgecolor()[:3]
+            for key in expected
+            if key[:2] == ("transition", lag)
+        }
+        for lag in (0, 1, 2)
+    }
+    assert colors[0].isdisjoint(colors[1])
+    assert colors[1] == colors[2]
+    assert display.ax_.figure is display.figure_
+
+
+def test_slices_of_an_estimator():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[1:, 1] += 2 * X[:-1, 0]
+    model = DynamicStructure(quick(), initial=None).fit(X)
+    _, ax = plt.subplots()
+    display = DynamicGraphDisplay.from_estimator(model, ax=ax)
+    assert display.ax_ is ax
+    assert ("transition", 1, 0, 1) in display.edges_
+    assert ("t-1", "x2") in display.nodes_

@@ -100,7 +100,26 @@ def _add_data(parser):
         default=[],
         metavar="COLUMN",
         help="a variable that is given and has no parents, such as age or treatment; "
-        "may be given several times",
+        "may be given several times. Of series, one that does not change in time",
+    )
+    _add_series(parser.add_argument_group("series in time"))
+
+
+def _add_series(group):
+    group.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help="when a row was observed; without it, rows are in the order of time",
+    )
+    group.add_argument(
+        "--series", metavar="COLUMN", help="which series a row is of; default: one"
+    )
+    group.add_argument(
+        "--lags",
+        type=int,
+        metavar="N",
+        help="learn how variables depend on those up to N steps before, which are "
+        "called x[t-1] and so on, and on each other; default 1 with --time or --series",
     )
 
 

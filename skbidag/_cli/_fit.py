@@ -2,11 +2,12 @@
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skbidag._cli._errors import InputError
 from skbidag._cli._knowledge import read_constraints, read_tiers
 from skbidag._cli._prepare import resolve_name, resolve_names
+from skbidag._cli._series import make_dynamic, transition_names
 from skbidag._cli._wording import PARAMETERS, SCORE_PARAMETERS, in_options, option
 
 KIND_OF_SCORE = {"bge": "continuous", "bde": "discrete"}
@@ -24,11 +25,14 @@ class Fit:
         What it warned of.
     seconds : float
         How long the fit took.
+    dynamic : DynamicStructure or None
+        What the estimator is the transition of.
     """
 
     estimator: object
     warnings: list
     seconds: float
+    dynamic: object | None = None
 
 
 def kind_for(arguments):
@@ -45,7 +49,7 @@ def kind_for(arguments):
     )
 
 
-def make_estimator(arguments, variables):
+def make_estimator(arguments, variables, series=None):
     """Make the estimator that the options ask for.
 
     Parameters
@@ -54,10 +58,12 @@ def make_estimator(arguments, variables):
         The options.
     variables : Variables
         The data, for the kind of score and the names in constraints.
+    series : Series, default=None
+        What says when rows were observed, for a dynamic network.
 
     Returns
     -------
-    estimator : BaseStructure
+    estimator : BaseStructure or DynamicStructure
         Not fitted.
     """
     from skbidag import (
@@ -73,15 +79,23 @@ def make_estimator(arguments, variables):
     }
     given = vars(arguments)
     parameters = {name: given[name] for name in PARAMETERS if name in given}
-    if variables.kind == "mixed":
-        discrete = [kind == "discrete" for kind in variables.kinds]
-        parameters["categorical_features"] = discrete
-    return methods[arguments.method](
+    if series is None:
+        known = constraints_for(arguments, variables)
+        if variables.kind == "mixed":
+            discrete = [kind == "discrete" for kind in variables.kinds]
+            parameters["categorical_features"] = discrete
+    else:
+        static = background_of(arguments, variables)
+        names = transition_names(variables, series, static)
+        known = constraints_for(arguments, replace(variables, names=names))
+        known.pop("background", None)
+    estimator = methods[arguments.method](
         make_score(given, variables.kind),
         random_state=arguments.seed,
         **parameters,
-        **constraints_for(arguments, variables),
+        **known,
     )
+    return estimator if series is None else make_dynamic(estimator, series, static)
 
 
 def make_score(given, kind):
@@ -126,14 +140,19 @@ def constraints_for(arguments, variables):
             groups.setdefault(tier, []).append(name)
         parameters["tiers"] = [groups[tier] for tier in sorted(groups)]
     if arguments.background:
-        names = list(dict.fromkeys(arguments.background))
-        for name in names:
-            resolve_name(name, variables, f"--background {name}")
-        parameters["background"] = names
+        parameters["background"] = background_of(arguments, variables)
     return parameters
 
 
-def fit(estimator, variables, *, progress=None):
+def background_of(arguments, variables):
+    """The variables in the background, each once."""
+    names = list(dict.fromkeys(arguments.background))
+    for name in names:
+        resolve_name(name, variables, f"--background {name}")
+    return names
+
+
+def fit(estimator, variables, series=None, *, progress=None):
     """Fit an estimator to variables.
 
     Parameters
@@ -142,6 +161,8 @@ def fit(estimator, variables, *, progress=None):
         The estimator.
     variables : Variables
         The data.
+    series : Series, default=None
+        When the table's rows were observed, for a dynamic network.
     progress : callback, default=None
         What tells of the progress.
 
@@ -151,7 +172,10 @@ def fit(estimator, variables, *, progress=None):
         The fitted estimator.
     """
     frame = make_frame(variables)
-    if progress is not None:
+    if series is not None:
+        frame["(time)"] = series.step[variables.rows]
+        frame["(series)"] = series.label[variables.rows]
+    elif progress is not None:
         estimator.set_callbacks(progress)
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -167,7 +191,10 @@ def fit(estimator, variables, *, progress=None):
         for warning in caught
         if issubclass(warning.category, UserWarning)
     ]
-    return Fit(estimator, messages, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    if series is None:
+        return Fit(estimator, messages, seconds)
+    return Fit(estimator.transition_estimator_, messages, seconds, estimator)
 
 
 def make_frame(variables):

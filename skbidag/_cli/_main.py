@@ -51,6 +51,7 @@ def learn(arguments, argv):
     from skbidag._cli._fit import fit, kind_for, make_estimator
     from skbidag._cli._prepare import prepare
     from skbidag._cli._read import read_table
+    from skbidag._cli._series import take_series
     from skbidag._cli._summary import edge_table, print_summary, summarize
     from skbidag._cli._write import choose_folder, write_folder
 
@@ -69,6 +70,7 @@ def learn(arguments, argv):
         missing=arguments.na,
         sheet=arguments.sheet,
     )
+    table, series = take_series(table, arguments)
     variables = prepare(
         table,
         kind=kind,
@@ -76,14 +78,14 @@ def learn(arguments, argv):
         drop=arguments.drop,
         keep=arguments.keep,
     )
-    estimator = make_estimator(arguments, variables)
+    estimator = make_estimator(arguments, variables, series)
     size = f"{variables.n_rows} rows, {len(variables.names)} variables"
     say("", [f"{table.source}: {size}, {variables.kind}.", *variables.notes])
-    result = fit(estimator, variables, progress=progress_for(arguments))
+    result = fit(estimator, variables, series, progress=progress_for(arguments))
     say("warning: ", result.warnings)
     summary = summarize(argv, table, variables, result)
     edges = edge_table(result.estimator)
-    folder = write_folder(folder, arguments, summary, edges, result.estimator)
+    folder = write_folder(folder, arguments, summary, edges, result)
     if arguments.json or not arguments.quiet:
         print_summary(summary, folder, edges, as_json=arguments.json)
         sys.stdout.flush()

@@ -35,6 +35,8 @@ class Variables:
         The columns that were left out, and why.
     notes : list of str
         What was decided, for the user.
+    rows : ndarray of int
+        Which rows of the table they are.
     """
 
     names: list
@@ -42,6 +44,7 @@ class Variables:
     kinds: list
     left_out: dict
     notes: list
+    rows: np.ndarray
 
     @property
     def kind(self):
@@ -79,7 +82,7 @@ def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
     left_out, notes = {}, [*table.notes]
     columns = wanted_columns(table, drop, keep, left_out)
     notes += notes_on_marks(columns)
-    columns = complete_rows(table, columns, notes)
+    columns, rows = complete_rows(table, columns, notes)
     all_names = [column.name for column in columns]
     chosen = {"continuous": [], "discrete": all_names}.get(kind, kind)
     chosen = chosen if categorical is None else list(categorical)
@@ -98,7 +101,8 @@ def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
     pairs = [*zip(columns, kinds, strict=True)]
     notes += notes_on_levels([column for column, kind in pairs if kind == "discrete"])
     values = [typed_values(column, kind) for column, kind in pairs]
-    return Variables([c.name for c in columns], values, kinds, left_out, notes)
+    names = [column.name for column in columns]
+    return Variables(names, values, kinds, left_out, notes, rows)
 
 
 def wanted_columns(table, drop, keep, left_out):
@@ -128,7 +132,7 @@ def check_columns_exist(table, options):
                     f"{option} {name}: {table.title} has no such column; it has "
                     f"{', '.join(names)}."
                 )
-    for option in ("--keep", "--categorical"):
+    for option in options.keys() - {"--drop"}:
         both = sorted({*options["--drop"]} & {*options[option]})
         if both:
             raise InputError(
@@ -137,7 +141,7 @@ def check_columns_exist(table, options):
 
 
 def complete_rows(table, columns, notes):
-    """Leave out the rows that have a missing cell."""
+    """Leave out the rows that have a missing cell; which ones are left."""
     n_rows = len(table.columns[0].labels)
     incomplete = np.zeros(n_rows, dtype=bool)
     counts = {}
@@ -169,7 +173,7 @@ def complete_rows(table, columns, notes):
                 f"{table.title}, {table.place(row)}: column {column.name!r} holds "
                 "infinity."
             )
-    return [column.rows(rows) for column in columns]
+    return [column.rows(rows) for column in columns], rows
 
 
 def without_useless(columns, keep):

@@ -42,7 +42,7 @@ with np.load("samples.npz") as saved:
 # dags[chain, draw, i, j] is the edge names[i] -> names[j]"""
 
 
-def make_report(summary, edges, estimator):
+def make_report(summary, edges, result):
     """Make the page.
 
     Parameters
@@ -51,7 +51,7 @@ def make_report(summary, edges, estimator):
         What ``summary.json`` holds.
     edges : list of dict
         The edges, the most probable first.
-    estimator : BaseStructure
+    result : Fit
         The fitted estimator, for the pictures.
 
     Returns
@@ -59,7 +59,7 @@ def make_report(summary, edges, estimator):
     page : str
         HTML.
     """
-    pictures = make_pictures(estimator, summary)
+    pictures = make_pictures(result, summary)
     title = f"{summary['data']['title']}: Bayesian network"
     body = [
         heading(summary),
@@ -106,12 +106,12 @@ def asset(name):
 # ---------------------------------------------------------------------- pictures
 
 
-def make_pictures(estimator, summary):
+def make_pictures(result, summary):
     """Draw everything.
 
     Parameters
     ----------
-    estimator : BaseStructure
+    result : Fit
         The fitted estimator.
     summary : dict
         For what the pictures are called.
@@ -130,7 +130,7 @@ def make_pictures(estimator, summary):
 
     from skbidag import inspection
 
-    n = summary["data"]["n_variables"]
+    estimator, n = result.estimator, summary["data"]["n_variables"]
     n_edges = summary["result"]["n_edges"]
     n_chains, n_draws = summary["result"]["n_chains"], summary["result"]["n_draws"]
     wanted = {
@@ -149,6 +149,12 @@ def make_pictures(estimator, summary):
             lambda: inspection.EdgeProbabilityDisplay.from_estimator(estimator),
         ),
     }
+    if result.dynamic is not None:
+        wanted["slices"] = (
+            "Slices of the dynamic network side by side, with the edges that are more "
+            "probable than not; the table below lists them.",
+            lambda: inspection.DynamicGraphDisplay.from_estimator(result.dynamic),
+        )
     if n_draws > 1:
         many = n_chains * n_draws > MOST_POINTS
         wanted["traces"] = (
@@ -277,6 +283,8 @@ def graph_section(pictures, summary):
         f"{background_text(summary)}</p>"
         + figures(
             pictures,
+            slices="<b>The slices.</b> Edges to the present, t, that are more probable "
+            "than not, from the steps before and within it.",
             consensus="<b>The consensus.</b> Variables are joined where that is more "
             "probable than not; an edge without arrowhead has no certain direction.",
             best="<b>The best DAG.</b> The one with the highest score that was found.",

@@ -104,6 +104,8 @@ def summarize(argv, table, variables, result):
         Of strings, numbers, lists and dicts, as it stands in ``summary.json``.
     """
     estimator = result.estimator
+    names = [str(name) for name in estimator.feature_names_in_]
+    given = np.flatnonzero(estimator.dag_samples_.background)
     return {
         "command": shlex.join(["skbidag", *argv]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -113,14 +115,14 @@ def summarize(argv, table, variables, result):
             "sha256": table.sha256,
             "kind": variables.kind,
             "n_rows": variables.n_rows,
-            "n_variables": len(variables.names),
-            "variables": variables.names,
-            "background": estimator.get_params(deep=False)["background"] or [],
+            "n_variables": len(names),
+            "variables": names,
+            "background": [names[node] for node in given],
             "left_out": variables.left_out,
             "notes": variables.notes,
         },
         "estimator": type(estimator).__name__,
-        "parameters": plain_parameters(estimator),
+        "parameters": all_parameters(result),
         "result": result_of(result),
         "warnings": result.warnings,
         "versions": versions(),
@@ -147,6 +149,15 @@ def result_of(result):
         "acceptance_rate": estimator.acceptance_rate_.tolist(),
         "seconds": round(result.seconds, 3),
     }
+
+
+def all_parameters(result):
+    """The parameters of the estimator and, if it is there, of the dynamic network."""
+    if result.dynamic is None:
+        return plain_parameters(result.estimator)
+    own = result.dynamic.get_params(deep=False)
+    learner = own.pop("estimator")
+    return {**own, **plain_parameters(learner)}
 
 
 def plain_parameters(estimator):

@@ -28,6 +28,7 @@ OTHER_NAMES = {
     "required_edges": "--constraints (required)",
     "categorical_features": "--categorical",
     "random_state": "--seed",
+    "n_lags": "--lags",
 }
 LEARNED = {"log_score_trace_": "the traces in the report"}
 

@@ -76,7 +76,7 @@ def check_replaceable(folder, force):
         )
 
 
-def write_folder(folder, arguments, summary, edges, estimator):
+def write_folder(folder, arguments, summary, edges, result):
     """Write all files beside the folder, then give it its name.
 
     Parameters
@@ -89,7 +89,7 @@ def write_folder(folder, arguments, summary, edges, estimator):
         From :func:`summarize`.
     edges : list of dict
         From :func:`edge_table`.
-    estimator : BaseStructure
+    result : Fit
         The fitted estimator.
 
     Returns
@@ -105,7 +105,7 @@ def write_folder(folder, arguments, summary, edges, estimator):
     try:
         files = draft / "results"  # with the usual permissions, unlike the draft
         files.mkdir()
-        write_files(files, summary, edges, estimator)
+        write_files(files, summary, edges, result)
         if arguments.out is None:
             folder = free_folder(arguments.file)
         else:
@@ -130,9 +130,9 @@ def swap(new, folder, aside):
         raise
 
 
-def write_files(folder, summary, edges, estimator):
+def write_files(folder, summary, edges, result):
     """Write the files into a folder that exists."""
-    names = summary["data"]["variables"]
+    names, estimator = summary["data"]["variables"], result.estimator
     write_csv(
         folder / "edges.csv",
         EDGE_FIELDS,
@@ -153,7 +153,7 @@ def write_files(folder, summary, edges, estimator):
     write_graphml(folder / "graph.graphml", estimator)
     write_text(folder / "graph.dot", dot(summary["data"]["title"], names, estimator))
     write_text(folder / "summary.json", to_json(summary))
-    write_text(folder / "report.html", make_report(summary, edges, estimator))
+    write_text(folder / "report.html", make_report(summary, edges, result))
 
 
 def write_text(path, text):

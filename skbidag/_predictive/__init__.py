@@ -228,6 +228,25 @@ def sample(score, samples, n_samples=1, random_state=None):
     return _predictor(score, samples).sample(n_samples, rng)
 
 
+def predictor(score, samples):
+    """What draws rows step by step, see :meth:`Predictor.complete`.
+
+    Parameters
+    ----------
+    score : PredictiveScore
+        A fitted score.
+    samples : DAGSamples
+        The sampled DAGs.
+
+    Returns
+    -------
+    predictor : Predictor
+        Of the score's kind.
+    """
+    _require(score, "predictive distribution to draw from", PredictiveScore)
+    return _predictor(score, samples)
+
+
 def framed(score, rows, template, index=None):
     """Make predicted or drawn rows a frame, if that is what the data were.
 

@@ -81,17 +81,40 @@ class Predictor:
         """Draw rows, each from a DAG drawn anew."""
         n = self.samples.n_features
         values = self._blank_rows(n_samples, n)
-        parent_sets, membership = self.samples.families()
-        drawn = membership[:, rng.randint(len(self.samples), size=n_samples)]
+        dags = rng.randint(len(self.samples), size=n_samples)
+        self.complete(values, np.zeros(n, dtype=bool), dags, rng)
+        return self._write(values)
+
+    @cached_property
+    def _parent_sets(self):
+        return self.samples.families()
+
+    def complete(self, values, given, dags, rng):
+        """Draw the columns of rows that are not given.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_features)
+            The rows, of categorical data as codes. They are filled in.
+        given : ndarray of bool, shape (n_features,)
+            Which columns hold values.
+        dags : ndarray of int, shape (n_rows,)
+            The number of the DAG that each row is drawn from. What is given must have
+            no parents there that are not.
+        rng : numpy.random.RandomState
+            Random numbers.
+        """
+        parent_sets, membership = self._parent_sets
+        drawn = membership[:, dags]
 
         # Rows wait in groups that share a family until the parents have values. Some
         # group always has such rows, as every DAG has a node whose parents are done.
         waiting = [
             (node, parent_sets[node][family], np.flatnonzero(drawn[node] == family))
-            for node in range(n)
+            for node in np.flatnonzero(~given)
             for family in np.unique(drawn[node])
         ]
-        done = np.zeros((n_samples, n), dtype=bool)
+        done = np.repeat(given[None], len(values), axis=0)
         while waiting:
             left = []
             for node, parents, rows in waiting:
@@ -103,7 +126,6 @@ class Predictor:
                 if len(now) < len(rows):
                     left.append((node, parents, rows[~ready]))
             waiting = left
-        return self._write(values)
 
     # How rows are looked at: a kind of data may have its own ways.
 

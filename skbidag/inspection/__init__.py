@@ -10,10 +10,12 @@ from skbidag.inspection._edge_probability import EdgeProbabilityDisplay
 from skbidag.inspection._edge_trace import EdgeTraceDisplay
 from skbidag.inspection._expansion import ExpansionDisplay
 from skbidag.inspection._graph import GraphDisplay
+from skbidag.inspection._slices import DynamicGraphDisplay
 from skbidag.inspection._trace import TraceDisplay
 
 __all__ = [
     "ConcordanceDisplay",
+    "DynamicGraphDisplay",
     "EdgeProbabilityDisplay",
     "EdgeTraceDisplay",
     "ExpansionDisplay",
