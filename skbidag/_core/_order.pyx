@@ -73,7 +73,6 @@ cdef class OrderChain(OrderState):
         Py_ssize_t[::1] best_order_
         readonly double best_log_score
         Py_ssize_t n_steps
-        double[::1] weight
         int64_t[::1] proposed
         int64_t[::1] accepted
 
@@ -90,7 +89,6 @@ cdef class OrderChain(OrderState):
         self.swap_below = move_probabilities[SWAP]
         self.transposition_below = self.swap_below + move_probabilities[TRANSPOSITION]
         self.best_order_ = np.array(order, dtype=np.intp)
-        self.weight = np.zeros(self.n)
         self.proposed = np.zeros(3, dtype=np.int64)
         self.accepted = np.zeros(3, dtype=np.int64)
         self.best_log_score = -INFINITY
@@ -170,27 +168,18 @@ cdef class OrderChain(OrderState):
 
     cdef bint relocate(self, Py_ssize_t node) noexcept nogil:
         cdef:
-            Py_ssize_t n = self.n, s, slot = n - 1
             Py_ssize_t from_ = <Py_ssize_t> self.place[node]
-            double top = -INFINITY, total = 0.0, u, least
-            Py_ssize_t best = 0
+            Py_ssize_t k, slot, best = 0
+            double top = -INFINITY, least
         self.propose_relocation(node)
-        for s in range(n):
-            top = max(top, self.slot_total[s])
+        for k in range(self.n_passed + 1):
+            top = max(top, self.stretch_total[k])
         least = self.least_gain(top)
         # the first of equals, which must not be up to rounding
-        while self.slot_total[best] < top - least:
+        while self.stretch_total[best] < top - least:
             best += 1
-        for s in range(n):
-            self.weight[s] = skb_exp(self.power * (self.slot_total[s] - top))
-            total += self.weight[s]
-        u = uniform(self.bitgen) * total
-        slot = best
-        for s in range(n):
-            u -= self.weight[s]
-            if u < 0:
-                slot = s
-                break
+        best = self.stretch_first[best]
+        slot = self.draw_slot(self.power, top, best, self.bitgen)
         if self.maximize and top > self.best_log_score + least:
             slot = best  # do not walk past the best order so far
         self.apply_relocation(node, slot)
@@ -246,7 +235,7 @@ cdef class OrderChain(OrderState):
         log_score : float
             Of the local optimum, at which the chain then stands.
         """
-        cdef Py_ssize_t node, s, best, since_change = 0
+        cdef Py_ssize_t node, k, best, since_change = 0
         cdef double least
         if self.n < 2:
             return self.current
@@ -255,15 +244,15 @@ cdef class OrderChain(OrderState):
             node = below(self.bitgen, self.n)
             while since_change < self.n:
                 self.propose_relocation(node)
-                best = <Py_ssize_t> self.place[node]
-                least = self.least_gain(self.slot_total[best])
+                best = self.n_left
+                least = self.least_gain(self.stretch_total[best])
                 # the first of equals, which must not be up to rounding
-                for s in range(self.n):
-                    if self.slot_total[s] > self.slot_total[best] + least:
-                        best = s
+                for k in range(self.n_passed + 1):
+                    if self.stretch_total[k] > self.stretch_total[best] + least:
+                        best = k
                 since_change += 1
-                if best != <Py_ssize_t> self.place[node]:
-                    self.apply_relocation(node, best)
+                if best != self.n_left:
+                    self.apply_relocation(node, self.stretch_first[best])
                     since_change = 0
                 node = (node + 1) % self.n
             self.refresh()
@@ -299,7 +288,7 @@ cdef class OrderChain(OrderState):
                 node = below(self.bitgen, self.n)
                 slot = below(self.bitgen, self.n)
                 self.propose_relocation(node)
-                if self.slot_total[slot] > -INFINITY:
+                if self.stretch_total[self.stretch_of(slot)] > -INFINITY:
                     self.apply_relocation(node, slot)
 
     # -------------------------------------------------- one move, for the tests
@@ -311,7 +300,8 @@ cdef class OrderChain(OrderState):
     def relocation_scores(self, Py_ssize_t node):
         """Log scores with `node` put at each of the n places."""
         self.propose_relocation(node)
-        return np.array(self.slot_total)
+        lengths = np.diff(self.stretch_first[:self.n_passed + 2])
+        return np.repeat(self.stretch_total[:self.n_passed + 1], lengths)
 
     # ------------------------------------------------------------ drawing a DAG
 
