@@ -227,6 +227,22 @@ cdef class OrderChain(OrderState):
                 if self.n_steps % REFRESH == 0:
                     self.look_up_all()
 
+    @property
+    def few_relatives(self):
+        """Whether nodes share tables with few others, so that relocations are cheap."""
+        return self.views.related != NULL
+
+    def sweep(self, Py_ssize_t n_sweeps):
+        """Relocate every node in turn, `n_sweeps` times, without holding the GIL."""
+        cdef Py_ssize_t _, node
+        if self.n < 2:
+            return
+        with nogil:
+            for _ in range(n_sweeps):
+                for node in range(self.n):
+                    self.relocate(node)
+                self.look_up_all()
+
     def climb(self):
         """Relocate nodes to their best places until none can be bettered.
 
