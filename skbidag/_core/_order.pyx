@@ -24,11 +24,11 @@ looked at, accepted or not, is inspected for the best.
 cimport cython
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from skbidag._core._order_state cimport REFRESH, OrderState
+from skbidag._core._order_state cimport REFRESH, OrderState, Standing
 from skbidag._core._parents cimport NONE, ParentSet, mark_edges
 from skbidag._core._random cimport below, bitgen_of, skb_bitgen, uniform
 from skbidag._core._tables cimport NodeView, TableViews
@@ -75,6 +75,13 @@ cdef class OrderChain(OrderState):
         Py_ssize_t n_steps
         int64_t[::1] proposed
         int64_t[::1] accepted
+        # nodes whose relocation may pay, a ring
+        Py_ssize_t[::1] queue
+        Py_ssize_t first_waiting
+        Py_ssize_t n_waiting
+        unsigned char[::1] waits
+        # where a kick began
+        Py_ssize_t[::1] kept_order
 
     def __init__(
         self, TableViews views, bit_generator, order, move_probabilities,
@@ -91,6 +98,9 @@ cdef class OrderChain(OrderState):
         self.best_order_ = np.array(order, dtype=np.intp)
         self.proposed = np.zeros(3, dtype=np.int64)
         self.accepted = np.zeros(3, dtype=np.int64)
+        self.queue = np.empty(self.n, dtype=np.intp)
+        self.waits = np.zeros(self.n, dtype=np.uint8)
+        self.kept_order = np.empty(self.n, dtype=np.intp)
         self.best_log_score = -INFINITY
         self.n_steps = 0
         self.set_order(order)
@@ -251,29 +261,154 @@ cdef class OrderChain(OrderState):
         log_score : float
             Of the local optimum, at which the chain then stands.
         """
-        cdef Py_ssize_t node, k, best, since_change = 0
-        cdef double least
+        cdef Py_ssize_t node, since_change = 0
         if self.n < 2:
             return self.current
         with nogil:
             self.refresh()
             node = below(self.bitgen, self.n)
             while since_change < self.n:
-                self.propose_relocation(node)
-                best = self.n_left
-                least = self.least_gain(self.stretch_total[best])
-                # the first of equals, which must not be up to rounding
-                for k in range(self.n_passed + 1):
-                    if self.stretch_total[k] > self.stretch_total[best] + least:
-                        best = k
                 since_change += 1
-                if best != self.n_left:
-                    self.apply_relocation(node, self.stretch_first[best])
+                if self.better(node):
                     since_change = 0
+                    if self.views.related != NULL:
+                        # those concerned first, then all, which are many
+                        self.better_waiting()
                 node = (node + 1) % self.n
             self.refresh()
             self.inspect(self.current)
         return self.current
+
+    cdef bint better(self, Py_ssize_t node) noexcept nogil:
+        """Relocate a node to its best place, if that is another; tell whether it is."""
+        cdef Py_ssize_t k, best
+        cdef double least
+        self.propose_relocation(node)
+        best = self.n_left
+        least = self.least_gain(self.stretch_total[best])
+        # the first of equals, which must not be up to rounding
+        for k in range(self.n_passed + 1):
+            if self.stretch_total[k] > self.stretch_total[best] + least:
+                best = k
+        if best == self.n_left:
+            return False
+        self.move_with_notice(node, self.stretch_first[best])
+        return True
+
+    # ------------------------------------------ climbs among those that are concerned
+
+    cdef void move_with_notice(self, Py_ssize_t node, Py_ssize_t slot) noexcept nogil:
+        """Relocate a node as proposed; those whom that concerns wait for their turn.
+
+        What a relocation of another one is worth may change for those who share a
+        table with the node, or with one that it passes, in each case if one of the two
+        is a candidate of the other. Outsiders matter rarely: they are left to the end.
+        """
+        cdef Py_ssize_t to, k
+        if self.views.related != NULL:
+            to = self.stretch_of(slot)
+            self.wait_around(node)
+            for k in range(min(to, self.n_left), max(to, self.n_left)):
+                if self.new[k].score != self.standing[self.passed[k]].score:
+                    self.wait(self.passed[k])
+                    self.wait_candidates(self.passed[k])
+        self.apply_relocation(node, slot)
+
+    cdef inline void wait(self, Py_ssize_t node) noexcept nogil:
+        """Put a node into the queue, unless it is there."""
+        if not self.waits[node]:
+            self.waits[node] = True
+            self.queue[(self.first_waiting + self.n_waiting) % self.n] = node
+            self.n_waiting += 1
+
+    cdef void wait_candidates(self, Py_ssize_t node) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.views.nodes[node].n_candidates):
+            self.wait(self.views.nodes[node].candidates[k])
+
+    cdef void wait_around(self, Py_ssize_t node) noexcept nogil:
+        """Let wait the node's candidates, and those of which it is one."""
+        cdef Py_ssize_t k, other
+        self.wait_candidates(node)
+        for k in range(
+            self.views.first_relative[node], self.views.first_relative[node + 1]
+        ):
+            other = self.views.relatives[k]
+            if self.views.bits[other * self.n + node] >= 0:
+                self.wait(other)
+
+    cdef void better_waiting(self) noexcept nogil:
+        """Relocate those who wait until nobody does."""
+        cdef Py_ssize_t node
+        while self.n_waiting:
+            node = self.queue[self.first_waiting]
+            self.first_waiting = (self.first_waiting + 1) % self.n
+            self.n_waiting -= 1
+            self.waits[node] = False
+            self.better(node)
+
+    def kick_around(self, Py_ssize_t n_kicks, Py_ssize_t size):
+        """Iterated local search, here and there: for few relatives.
+
+        A kick moves a random node past one of its candidates or of those whose
+        candidate it is, that one past one of its own, and so on, `size` times. Then
+        those climb whom that concerns, and a worse order is taken back.
+        """
+        cdef Py_ssize_t _
+        cdef double before
+        if self.n < 2:
+            return
+        with nogil:
+            self.refresh()
+            for _ in range(n_kicks):
+                before = self.current
+                self.keep()
+                self.kick_kin(below(self.bitgen, self.n), size)
+                self.better_waiting()
+                if self.current < before - self.least_gain(before):
+                    self.take_back(before)
+            self.refresh()
+            self.inspect(self.current)
+
+    cdef void kick_kin(self, Py_ssize_t node, Py_ssize_t size) noexcept nogil:
+        cdef Py_ssize_t _, k, n_kin, kin = 0, from_, slot
+        for _ in range(size):
+            n_kin = 0
+            for k in range(
+                self.views.first_relative[node], self.views.first_relative[node + 1]
+            ):
+                if self.are_kin(node, self.views.relatives[k]):
+                    n_kin += 1
+                    if below(self.bitgen, n_kin) == 0:
+                        kin = self.views.relatives[k]
+            if n_kin == 0:
+                return
+            self.propose_relocation(node)
+            slot = <Py_ssize_t> self.place[kin]
+            if self.stretch_total[self.stretch_of(slot)] > -INFINITY:
+                self.move_with_notice(node, slot)
+                self.wait(node)
+            node = kin
+
+    cdef inline bint are_kin(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """Whether one is a candidate of the other."""
+        return (
+            self.views.bits[i * self.n + j] >= 0
+            or self.views.bits[j * self.n + i] >= 0
+        )
+
+    cdef void keep(self) noexcept nogil:
+        memcpy(&self.kept_order[0], &self.order_[0], self.n * sizeof(Py_ssize_t))
+        memcpy(self.kept_standing, self.standing, self.n * sizeof(Standing))
+
+    cdef void take_back(self, double before) noexcept nogil:
+        """Go back to what was kept."""
+        cdef Py_ssize_t p
+        memcpy(&self.order_[0], &self.kept_order[0], self.n * sizeof(Py_ssize_t))
+        memcpy(self.standing, self.kept_standing, self.n * sizeof(Standing))
+        for p in range(self.n):
+            self.place[self.order_[p]] = p
+        self.current = before
 
     def climb_by_transpositions(self):
         """Exchange neighbors while that betters the order; as :meth:`climb`."""

@@ -44,6 +44,7 @@ cdef class OrderState:
         Standing *stretch
         double[::1] stretch_total
         double[::1] weight
+        Standing *kept_standing  # to go back to
         uint64_t[::1] marked  # a bit for each place, all 0 between two calls
 
     cdef object take_order(self, object order)

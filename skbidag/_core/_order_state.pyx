@@ -75,11 +75,12 @@ cdef class OrderState:
         cdef Py_ssize_t n = views.n_nodes
         self.views = views
         self.n = n
-        self.standing = <Standing *> calloc(3 * n, sizeof(Standing))
+        self.standing = <Standing *> calloc(4 * n, sizeof(Standing))
         if self.standing == NULL:
             raise MemoryError()
         self.new = self.standing + n
         self.stretch = self.new + n
+        self.kept_standing = self.stretch + n
         self.order_ = np.empty(n, dtype=np.intp)
         self.place = np.full(views.n_places, -1.0)
         self.passed = np.empty(n, dtype=np.intp)

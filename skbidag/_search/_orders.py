@@ -15,6 +15,8 @@ from skbidag._parallel import run_threads
 LEAST_GAIN = 1e-7
 # Nodes that a kick displaces before the next climb.
 KICK_SIZE = 3
+# Kicks of each node where these are cheap
+ROUNDS_OF_KICKS = 10
 # Powers of the score, from and to, and how many, of annealing by relocations
 SWEPT_POWERS = 0.002, 2.0, 100
 
@@ -121,6 +123,12 @@ def climb_and_kick(chain, n, n_iter):
     worse local optimum is taken back.
     """
     best, order = chain.climb(), chain.order
+    if chain.few_relatives:
+        for _ in range(ROUNDS_OF_KICKS):
+            yield
+            chain.kick_around(n, KICK_SIZE)
+        chain.climb()
+        return
     # a climb looks at n or more relocations, each worth n steps
     for _ in range(max(20, n_iter // n**2)):
         yield

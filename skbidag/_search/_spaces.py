@@ -16,7 +16,6 @@ from skbidag._search._expansion import (
     merge_graph,
     once_per_dag,
     paying_pairs,
-    reverse_edges,
     widen,
 )
 from skbidag._search._orders import (
@@ -25,6 +24,7 @@ from skbidag._search._orders import (
     random_order,
     search_orders,
 )
+from skbidag._search._reversals import Reversals
 from skbidag._search_space import SearchSpace, make_space, parent_limit, start_space
 from skbidag._tables import ScoreTables, build_tables
 
@@ -280,7 +280,9 @@ class SpaceSearch:
         self.generator = np.random.Generator(self.stream)
         self.n_iter = settings.n_iter or auto_n_iter(n, 3.5)
         self.wide_limit = wide_limit(score, n, settings.max_parents)
-        self.reversals = once_per_dag(reverse_edges, problem, settings.max_parents)
+        self.reversals = once_per_dag(
+            Reversals(problem, settings.max_parents, settings.n_jobs)
+        )
         self.pairs = once_per_dag(paying_pairs, problem)
         # where the search stands
         self.permitted = permitted
