@@ -43,6 +43,14 @@ def crossover(adjacency, other, score):
     return better
 
 
+def best_of_both(adjacency, other, score):
+    """The other DAG, or a crossover, whichever is best; None if the first one is."""
+    mixed = crossover(adjacency, other, score)
+    trials = [other] if mixed is None else [other, mixed]
+    best = max(trials, key=lambda trial: gain_of(adjacency, trial, None, score))
+    return best if gain_of(adjacency, best, None, score) > LEAST_GAIN else None
+
+
 def clusters_of_difference(adjacency, other):
     """Nodes with other parents, in groups that no edge of either DAG links."""
     nodes = np.flatnonzero((adjacency != other).any(axis=0))
@@ -52,7 +60,9 @@ def clusters_of_difference(adjacency, other):
 
 
 def gain_of(adjacency, other, nodes, score):
-    """By how much nodes score more in the other DAG."""
+    """By how much nodes, None for all, score more in the other DAG."""
+    if nodes is None:
+        nodes = np.flatnonzero((adjacency != other).any(axis=0))
     return sum(
         score.local_score(node, np.flatnonzero(other[:, node]))
         - score.local_score(node, np.flatnonzero(adjacency[:, node]))

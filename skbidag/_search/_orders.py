@@ -16,7 +16,7 @@ LEAST_GAIN = 1e-7
 # Nodes that a kick displaces before the next climb.
 KICK_SIZE = 3
 # Kicks of each node where these are cheap
-ROUNDS_OF_KICKS = 10
+ROUNDS_OF_KICKS = 1
 # Powers of the score, from and to, and how many, of annealing by relocations
 SWEPT_POWERS = 0.002, 2.0, 100
 

@@ -9,6 +9,7 @@ import numpy as np
 from skbidag._chains import auto_n_iter, bit_generator
 from skbidag._parallel import run_parallel
 from skbidag._search._cover import cover_posterior, short_chain
+from skbidag._search._crossover import best_of_both
 from skbidag._search._expansion import (
     add_selected_parents,
     expand,
@@ -292,7 +293,8 @@ class SpaceSearch:
         self.best, self.log_score = None, -np.inf
         self.n_stalled = 0
         # With many variables, climbs alone follow the space as long as it grows.
-        self.quick = problem.outsiders is not None and settings.engine == "kicks"
+        self.many = problem.outsiders is not None
+        self.quick = self.many and settings.engine == "kicks"
         self.cut_short = False
         self.history = []
 
@@ -379,7 +381,7 @@ class SpaceSearch:
             self.order = self.anneal_afresh()
         self.order, log_score = self.search_from(self.order)
         stuck = log_score <= self.log_score + LEAST_GAIN
-        if self.settings.thorough and not (self.n_stalled or self.quick) and stuck:
+        if self.settings.thorough and not (self.n_stalled or self.many) and stuck:
             # by now the space may hold a better DAG far from here
             fresh, fresh_score = self.search_from(self.anneal_afresh())
             if fresh_score > log_score + LEAST_GAIN:
@@ -403,11 +405,26 @@ class SpaceSearch:
         )
         return order
 
+    def improve(self, adjacency):
+        """A better DAG that reversals lead to, or None.
+
+        With many variables, also from a fresh start: what that has over the present
+        DAG reversals often show first, and each may be better in some places.
+        """
+        better = self.reversals(adjacency)
+        if better is not None or not self.many or self.stop:
+            return better
+        fresh = self.tables.best_dag(self.anneal_afresh())
+        reversed_ = self.reversals(fresh)
+        return best_of_both(
+            adjacency, fresh if reversed_ is None else reversed_, self.problem.score
+        )
+
     def enlarge(self, found):
         """A larger space around the DAG of this round, or the same one."""
         problem, settings = self.problem, self.settings
         larger, better = expand(
-            self.permitted, found, problem, settings, self.reversals, self.pairs
+            self.permitted, found, problem, settings, self.improve, self.pairs
         )
         if better is not found:
             self.order = random_order(self.generator, better)
