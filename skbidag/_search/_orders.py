@@ -18,7 +18,7 @@ KICK_SIZE = 3
 # Kicks of each node where these are cheap
 ROUNDS_OF_KICKS = 1
 # Powers of the score, from and to, and how many, of annealing by relocations
-SWEPT_POWERS = 0.002, 2.0, 100
+SWEPT_POWERS = 0.002, 2.0, 60
 
 
 def order_moves(n):
