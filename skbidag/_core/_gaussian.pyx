@@ -205,7 +205,7 @@ def select_parents(
     """
     cdef:
         Py_ssize_t n = matrix.shape[0]
-        Py_ssize_t width = -(-n // 4) * 4  # whole vectors
+        Py_ssize_t width = (n + 3) // 4 * 4  # whole vectors
         Py_ssize_t size = 0, j, k, parent, n_kept = kept.shape[0]
         Py_ssize_t most = max(max_size, n_kept, 1)
         double log_det = 0.0, log_prior = 0.0, factor, pivot, score, best, variance

@@ -356,8 +356,8 @@ cdef class OrderChain(OrderState):
         """
         cdef Py_ssize_t _
         cdef double before
-        if self.n < 2:
-            return
+        if not self.few_relatives:
+            raise ValueError("nodes share tables with too many others")
         with nogil:
             self.refresh()
             for _ in range(n_kicks):
@@ -371,7 +371,7 @@ cdef class OrderChain(OrderState):
             self.inspect(self.current)
 
     cdef void kick_kin(self, Py_ssize_t node, Py_ssize_t size) noexcept nogil:
-        cdef Py_ssize_t _, k, n_kin, kin = 0, from_, slot
+        cdef Py_ssize_t _, k, n_kin, kin = 0, slot
         for _ in range(size):
             n_kin = 0
             for k in range(
