@@ -4,13 +4,19 @@
     python benchmarks/scaling.py --quick    # a minute
     python benchmarks/scaling.py --grows chains cores    # half a minute
     python benchmarks/scaling.py --what "DAG step"       # a minute
+    python benchmarks/scaling.py --what "sparse search"  # a quarter of an hour
 
 One thing grows at a time: the variables n (sparse graphs, one parent on average), the
-rows N, the permissible parents K, the chains and the cores. Every point runs in a
-process of its own, whose peak of resident memory is `peak_mb` (imports take some 150).
+rows N, the permissible parents K, the chains, the cores and the workers of a Dask
+cluster on this machine. Every point runs in a process of its own, whose peak of
+resident memory is `peak_mb` (imports take some 150).
 Behind each series stands the exponent that its times follow, fitted to the upper half
 of the sizes, and what is expected:
 
+- a sparse search (two parents on average, 1000 rows): n² for what looks at all pairs of
+  variables, n for tables, and sweeps of n relocations, each among the few that a node
+  shares tables with; its seconds are those of the processor, so that other jobs matter
+  less;
 - tables with an extra parent: n² 2^K entries, and K passes over them for the sums, so
   2^(K+1) takes twice the time, and n² it is with K fixed;
 - a step over orders: O(1) lookups, each O(n) if the rows of extra parents are added
@@ -63,6 +69,16 @@ def search_seconds(n, N):
     warnings.simplefilter("ignore")  # permissible sets that are trimmed
     model = IterativeSearchStructure(paper_score(), n_draws=0, random_state=0)
     return timed(model.fit, X)[1]
+
+
+def sparse_search_seconds(n):
+    """The whole search among many variables, in seconds of the processor."""
+    X = make_gaussian_network(1000, n, expected_parents=2.0, random_state=0).data
+    warnings.simplefilter("ignore")
+    model = IterativeSearchStructure(n_draws=0, random_state=0)
+    began = time.process_time()
+    model.fit(X)
+    return time.process_time() - began
 
 
 def discrete_search_seconds(n, N):
@@ -124,6 +140,21 @@ def sampling_seconds(kind, n, n_chains, n_jobs, length=20):
     return timed(model.fit, network.data)[1]
 
 
+def cluster_seconds(n_workers):
+    """Eight long chains on a Dask cluster of processes on this machine."""
+    import joblib
+    from dask.distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        return sampling_seconds("order", 80, 8, -1, 200)
+
+
 def series(quick):
     """Name, what grows, its sizes, function of a size, its arguments, expectation."""
     cores = sorted({1, 2, os.cpu_count()} - {0})
@@ -131,6 +162,8 @@ def series(quick):
     full = [
         ("search", "n", [50, 100, 200, 500, 1000], search_seconds,
          lambda n: (n, 2 * n), "n² 2^K tables, more as K grows"),
+        ("sparse search", "n", [300, 500, 1000, 2000, 5000], sparse_search_seconds,
+         lambda n: (n,), "n to n²"),
         ("PC", "n", [50, 100, 200, 500, 1000], pc_seconds,
          lambda n: (n, 2 * n), "n² or more"),
         ("tables", "n", [50, 100, 200, 400], table_seconds,
@@ -163,6 +196,8 @@ def series(quick):
          lambda chains: ("order", 80, chains, 1), "chains"),
         ("order sampling", "cores", cores, sampling_seconds,
          lambda jobs: ("order", 80, 4, jobs, 400), "1/cores"),
+        ("order sampling", "Dask workers", [1, 2], cluster_seconds,
+         lambda workers: (workers,), "1/workers, and sending the tables"),
         ("DAG sampling", "cores", cores, sampling_seconds,
          lambda jobs: ("dag", 80, 4, jobs, 400), "1/cores"),
     ]  # fmt: skip
@@ -184,7 +219,7 @@ def main():
         "--grows",
         nargs="+",
         metavar="WHAT",
-        help="only the series in n, N, 2^K, K, chains or cores; the "
+        help="only the series in n, N, 2^K, K, chains, cores or 'Dask workers'; the "
         "others' results stay",
     )
     parser.add_argument(

@@ -171,8 +171,8 @@ def without(ingredient):
         ),
         "reversals": (
             _spaces,
-            "reverse_edges",
-            lambda adjacency, problem, max_parents: None,
+            "Reversals",
+            lambda problem, max_parents, n_jobs: lambda adjacency: None,
         ),
         "spouses": (_expansion, "moral_graph", np.zeros_like),
         "pairs": (

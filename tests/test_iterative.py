@@ -34,10 +34,10 @@ from skbidag._search._expansion import (
     moral_graph,
     once_per_dag,
     paying_pairs,
-    reverse_edges,
     widen,
 )
 from skbidag._search._orders import random_order, search_orders, starting_orders
+from skbidag._search._reversals import Reversals
 from skbidag._search._spaces import EXPANSION_FIELDS, SpaceSearch
 from skbidag._search_space import make_space
 from skbidag._tables import build_tables
@@ -529,7 +529,7 @@ def test_paying_pairs_of_categories_and_without_pair_scores(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", ["bge", "bde"])
-def test_reverse_edges_never_makes_it_worse(seed, kind):
+def test_reversals_never_makes_it_worse(seed, kind):
     n = 9
     X = gaussian(60, n, seed) if kind == "bge" else discrete(60, n, seed)
     rng = np.random.default_rng(seed)
@@ -544,7 +544,8 @@ def test_reverse_edges_never_makes_it_worse(seed, kind):
     problem = pose(X, score, required_edges=required, forbidden_edges=banned)
     before = dag.copy()
     # until no reversal pays any more: each time a better DAG that may be one
-    better = reverse_edges(dag, problem, limit)
+    reverse = Reversals(problem, limit)
+    better = reverse(dag)
     assert_array_equal(dag, before)
     assert better is not None
     while better is not None:
@@ -554,10 +555,10 @@ def test_reverse_edges_never_makes_it_worse(seed, kind):
         assert better[constraints.required].all()
         assert better.sum(axis=0).max() <= limit
         assert score.dag_score(better) > score.dag_score(dag)
-        dag, better = better, reverse_edges(better, problem, limit)
+        dag, better = better, reverse(better)
 
 
-def test_reverse_edges_takes_over_parents():
+def test_reversals_take_over_parents():
     """Turning 3 -> 0 pays only if 3 takes over 1 and 2, which 0 had for its sake."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(500, 4))
@@ -567,11 +568,11 @@ def test_reverse_edges_takes_over_parents():
     score = problem.score
     turned = graph(4, (0, 3), (1, 0), (2, 0))
     assert score.dag_score(turned) < score.dag_score(wrong)
-    better = reverse_edges(wrong, problem, 3)
+    better = Reversals(problem, 3)(wrong)
     assert score.dag_score(better) > score.dag_score(wrong)
-    assert reverse_edges(right, problem, 3) is None
+    assert Reversals(problem, 3)(right) is None
     one = pose(X, required_edges=[(1, 3), (2, 3)])
-    assert_array_equal(reverse_edges(graph(4, (3, 0), (1, 3), (2, 3)), one, 3), right)
+    assert_array_equal(Reversals(one, 3)(graph(4, (3, 0), (1, 3), (2, 3))), right)
 
 
 def test_widen_fills_up_with_the_strongest():
@@ -642,7 +643,7 @@ def test_expand_lets_the_dag_in_first():
 
     def reversals(adjacency):
         calls.append(adjacency)
-        return reverse_edges(adjacency, problem, 4)
+        return Reversals(problem, 4)(adjacency)
 
     rest = problem, settings, reversals, partial(paying_pairs, problem=problem)
     space, same = expand(np.zeros_like(dag), dag, *rest)

@@ -84,7 +84,6 @@ cdef class DAGChain(OrderedDAG):
         Py_ssize_t[::1] kept_order
         double kept_current
         Py_ssize_t[::1] position
-        double[::1] weight
         # the best order seen
         Py_ssize_t[::1] best_order_
         readonly double best_log_score
@@ -106,7 +105,6 @@ cdef class DAGChain(OrderedDAG):
         self.move_below = np.cumsum(np.asarray(move_probabilities, dtype=float))
         self.kept_order = np.zeros(self.n, dtype=np.intp)
         self.position = np.zeros(self.n, dtype=np.intp)
-        self.weight = np.zeros(self.n)
         self.best_order_ = np.zeros(self.n, dtype=np.intp)
         self.best_log_score = -INFINITY
         self.n_steps = 0
@@ -285,28 +283,15 @@ cdef class DAGChain(OrderedDAG):
 
     # -------------------------------------------------------------- relocation
 
-    cdef Py_ssize_t draw_slot(self, Py_ssize_t node) noexcept nogil:
-        """Draw a place for a node, in proportion to the orders' scores."""
-        cdef Py_ssize_t s
-        cdef double top = -INFINITY, total = 0.0, u
-        self.propose_relocation(node)
-        for s in range(self.n_main):
-            top = max(top, self.slot_total[s])
-        for s in range(self.n_main):
-            self.weight[s] = skb_exp(self.slot_total[s] - top)
-            total += self.weight[s]
-        u = uniform(self.bitgen) * total
-        for s in range(self.n_main):
-            u -= self.weight[s]
-            if u < 0:
-                return s
-        return <Py_ssize_t> self.place[node]
-
     cdef bint relocate(self, Py_ssize_t node) noexcept nogil:
         cdef:
             Py_ssize_t from_ = <Py_ssize_t> self.place[node], p
-            Py_ssize_t slot = self.draw_slot(node)
-            double before
+            Py_ssize_t k, slot
+            double before, top = -INFINITY
+        self.propose_relocation(node)
+        for k in range(self.n_passed + 1):
+            top = max(top, self.stretch_total[k])
+        slot = self.draw_slot(1.0, top, from_, self.bitgen)
         if slot == from_:
             return False
         before = self.keep()
@@ -338,7 +323,7 @@ cdef class DAGChain(OrderedDAG):
         self.place[right] = -1.0
         for r in range(p + 1, q):
             node = self.order_[r]
-            self.slot[node] = self.pass_by(
+            self.stretch[node] = self.pass_by(
                 node, &self.standing[node], NOBODY, right, r
             )
         self.apply_swap(p, q, change)
@@ -347,7 +332,7 @@ cdef class DAGChain(OrderedDAG):
             node = self.order_[r]
             if self.has_parent_between(node, p, p):
                 now = self.standing[node]
-                self.standing[node] = self.slot[node]
+                self.standing[node] = self.stretch[node]
                 self.dag[node] = self.draw_parents(
                     node, ParentSet(NONE, NONE), self.bitgen
                 )
@@ -355,7 +340,7 @@ cdef class DAGChain(OrderedDAG):
         self.place[left] = q
         for r in range(p + 1, q):
             node = self.order_[r]
-            self.gain_from(self.slot[node].score, node, q, q)
+            self.gain_from(self.stretch[node].score, node, q, q)
         self.lose_between(left, p, q - 1)
         self.gain_between(right, p + 1, q)
         return self.settle(before, p, q)

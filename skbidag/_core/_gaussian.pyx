@@ -205,63 +205,67 @@ def select_parents(
     """
     cdef:
         Py_ssize_t n = matrix.shape[0]
+        Py_ssize_t width = (n + 3) // 4 * 4  # whole vectors
         Py_ssize_t size = 0, j, k, parent, n_kept = kept.shape[0]
-        double log_det = 0.0, log_prior = 0.0, factor, pivot, score, best, value
-        double variance, spread
-        double[:, ::1] rows = np.empty((max(max_size, n_kept, 1), n))
-        double[::1] pivots = np.empty(max(max_size, n_kept, 1))
-        double[::1] covariance = np.array(matrix[node])
-        double[::1] variances = np.array(np.diagonal(matrix))
-        unsigned char[::1] open_ = np.array(allowed)
-        list parents = []
-    open_[node] = 0
-    for k in range(n_kept):
-        open_[kept[k]] = 0
-    while True:
-        variance = max(covariance[node], floor[node])
-        score = (
-            offset[size] - slope[size] * skb_log(variance) - det_weight * log_det
-            + log_prior
-        )
-        if size < n_kept:
-            parent = kept[size]
-        else:
-            if size >= max_size:
-                break
-            parent = -1
-            best = score if stop else -INFINITY
-            for j in range(n):
-                if not open_[j]:
-                    continue
-                spread = max(variances[j], floor[j])
-                value = max(
-                    variance - covariance[j] / spread * covariance[j], floor[node]
-                )
-                value = (
-                    offset[size + 1] - slope[size + 1] * skb_log(value)
-                    - det_weight * (log_det + skb_log(spread)) + log_prior
-                    + log_odds[j]
-                )
-                if value > best:
-                    best = value
-                    parent = j
-            if parent < 0:
-                break
+        Py_ssize_t most = max(max_size, n_kept, 1)
+        double log_det = 0.0, log_prior = 0.0, factor, pivot, score, best, variance
+        double[:, ::1] rows = np.empty((most, n))
+        double[::1] pivots = np.empty(most)
+        double[::1] covariance = np.zeros(width)
+        double[::1] variances = np.ones(width)
+        double[::1] floors = np.ones(width)
+        double[::1] bias = np.full(width, -INFINITY)
+        double[::1] values = np.empty(width)
+        Py_ssize_t[::1] parents = np.empty(most, dtype=np.intp)
+    with nogil:
         for j in range(n):
-            rows[size, j] = matrix[parent, j]
-        for k in range(size):
-            factor = rows[k, parent] / pivots[k]
+            covariance[j] = matrix[node, j]
+            variances[j] = matrix[j, j]
+            floors[j] = floor[j]
+            if allowed[j] and j != node:
+                bias[j] = log_odds[j]
+        for k in range(n_kept):
+            bias[kept[k]] = -INFINITY
+        while True:
+            variance = max(covariance[node], floor[node])
+            score = (
+                offset[size] - slope[size] * skb_log(variance) - det_weight * log_det
+                + log_prior
+            )
+            if size < n_kept:
+                parent = kept[size]
+            else:
+                if size >= max_size:
+                    break
+                skb_outsider_scores(
+                    &values[0], &covariance[0], &variances[0], &floors[0], &bias[0],
+                    variance, floor[node],
+                    offset[size + 1] - det_weight * log_det + log_prior,
+                    slope[size + 1], det_weight, width,
+                )
+                parent = -1
+                best = score if stop else -INFINITY
+                for j in range(n):
+                    if values[j] > best:
+                        best = values[j]
+                        parent = j
+                if parent < 0:
+                    break
             for j in range(n):
-                rows[size, j] -= factor * rows[k, j]
-        pivot = max(rows[size, parent], floor[parent])
-        pivots[size] = pivot
-        factor = covariance[parent] / pivot
-        for j in range(n):
-            covariance[j] -= factor * rows[size, j]
-            variances[j] -= rows[size, j] / pivot * rows[size, j]
-        log_det += skb_log(pivot)
-        log_prior += log_odds[parent]
-        open_[parent] = 0
-        parents.append(parent)
-        size += 1
-    return parents, score
+                rows[size, j] = matrix[parent, j]
+            for k in range(size):
+                factor = rows[k, parent] / pivots[k]
+                for j in range(n):
+                    rows[size, j] -= factor * rows[k, j]
+            pivot = max(rows[size, parent], floor[parent])
+            pivots[size] = pivot
+            factor = covariance[parent] / pivot
+            for j in range(n):
+                covariance[j] -= factor * rows[size, j]
+                variances[j] -= rows[size, j] / pivot * rows[size, j]
+            log_det += skb_log(pivot)
+            log_prior += log_odds[parent]
+            bias[parent] = -INFINITY
+            parents[size] = parent
+            size += 1
+    return np.asarray(parents)[:size].tolist(), score

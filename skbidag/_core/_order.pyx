@@ -24,11 +24,11 @@ looked at, accepted or not, is inspected for the best.
 cimport cython
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from skbidag._core._order_state cimport REFRESH, OrderState
+from skbidag._core._order_state cimport REFRESH, OrderState, Standing
 from skbidag._core._parents cimport NONE, ParentSet, mark_edges
 from skbidag._core._random cimport below, bitgen_of, skb_bitgen, uniform
 from skbidag._core._tables cimport NodeView, TableViews
@@ -73,9 +73,15 @@ cdef class OrderChain(OrderState):
         Py_ssize_t[::1] best_order_
         readonly double best_log_score
         Py_ssize_t n_steps
-        double[::1] weight
         int64_t[::1] proposed
         int64_t[::1] accepted
+        # nodes whose relocation may pay, a ring
+        Py_ssize_t[::1] queue
+        Py_ssize_t first_waiting
+        Py_ssize_t n_waiting
+        unsigned char[::1] waits
+        # where a kick began
+        Py_ssize_t[::1] kept_order
 
     def __init__(
         self, TableViews views, bit_generator, order, move_probabilities,
@@ -90,9 +96,11 @@ cdef class OrderChain(OrderState):
         self.swap_below = move_probabilities[SWAP]
         self.transposition_below = self.swap_below + move_probabilities[TRANSPOSITION]
         self.best_order_ = np.array(order, dtype=np.intp)
-        self.weight = np.zeros(self.n)
         self.proposed = np.zeros(3, dtype=np.int64)
         self.accepted = np.zeros(3, dtype=np.int64)
+        self.queue = np.empty(self.n, dtype=np.intp)
+        self.waits = np.zeros(self.n, dtype=np.uint8)
+        self.kept_order = np.empty(self.n, dtype=np.intp)
         self.best_log_score = -INFINITY
         self.n_steps = 0
         self.set_order(order)
@@ -170,27 +178,18 @@ cdef class OrderChain(OrderState):
 
     cdef bint relocate(self, Py_ssize_t node) noexcept nogil:
         cdef:
-            Py_ssize_t n = self.n_main, s, slot = n - 1
             Py_ssize_t from_ = <Py_ssize_t> self.place[node]
-            double top = -INFINITY, total = 0.0, u, least
-            Py_ssize_t best = 0
+            Py_ssize_t k, slot, best = 0
+            double top = -INFINITY, least
         self.propose_relocation(node)
-        for s in range(n):
-            top = max(top, self.slot_total[s])
+        for k in range(self.n_passed + 1):
+            top = max(top, self.stretch_total[k])
         least = self.least_gain(top)
         # the first of equals, which must not be up to rounding
-        while self.slot_total[best] < top - least:
+        while self.stretch_total[best] < top - least:
             best += 1
-        for s in range(n):
-            self.weight[s] = skb_exp(self.power * (self.slot_total[s] - top))
-            total += self.weight[s]
-        u = uniform(self.bitgen) * total
-        slot = best
-        for s in range(n):
-            u -= self.weight[s]
-            if u < 0:
-                slot = s
-                break
+        best = self.stretch_first[best]
+        slot = self.draw_slot(self.power, top, best, self.bitgen)
         if self.maximize and top > self.best_log_score + least:
             slot = best  # do not walk past the best order so far
         self.apply_relocation(node, slot)
@@ -238,6 +237,22 @@ cdef class OrderChain(OrderState):
                 if self.n_steps % REFRESH == 0:
                     self.look_up_all()
 
+    @property
+    def few_relatives(self):
+        """Whether nodes share tables with few others, so that relocations are cheap."""
+        return self.views.related != NULL
+
+    def sweep(self, Py_ssize_t n_sweeps):
+        """Relocate every node in turn, `n_sweeps` times, without holding the GIL."""
+        cdef Py_ssize_t _, k
+        if self.n_main < 2:
+            return
+        with nogil:
+            for _ in range(n_sweeps):
+                for k in range(self.n_main):
+                    self.relocate(self.views.main[k])
+                self.look_up_all()
+
     def climb(self):
         """Relocate nodes to their best places until none can be bettered.
 
@@ -246,30 +261,155 @@ cdef class OrderChain(OrderState):
         log_score : float
             Of the local optimum, at which the chain then stands.
         """
-        cdef Py_ssize_t k, node, s, best, since_change = 0
-        cdef double least
+        cdef Py_ssize_t k, since_change = 0
         if self.n_main < 2:
             return self.current
         with nogil:
             self.refresh()
             k = below(self.bitgen, self.n_main)
             while since_change < self.n_main:
-                node = self.views.main[k]
-                self.propose_relocation(node)
-                best = <Py_ssize_t> self.place[node]
-                least = self.least_gain(self.slot_total[best])
-                # the first of equals, which must not be up to rounding
-                for s in range(self.n_main):
-                    if self.slot_total[s] > self.slot_total[best] + least:
-                        best = s
                 since_change += 1
-                if best != <Py_ssize_t> self.place[node]:
-                    self.apply_relocation(node, best)
+                if self.better(self.views.main[k]):
                     since_change = 0
+                    if self.views.related != NULL:
+                        # those concerned first, then all, which are many
+                        self.better_waiting()
                 k = (k + 1) % self.n_main
             self.refresh()
             self.inspect(self.current)
         return self.current
+
+    cdef bint better(self, Py_ssize_t node) noexcept nogil:
+        """Relocate a node to its best place, if that is another; tell whether it is."""
+        cdef Py_ssize_t k, best
+        cdef double least
+        self.propose_relocation(node)
+        best = self.n_left
+        least = self.least_gain(self.stretch_total[best])
+        # the first of equals, which must not be up to rounding
+        for k in range(self.n_passed + 1):
+            if self.stretch_total[k] > self.stretch_total[best] + least:
+                best = k
+        if best == self.n_left:
+            return False
+        self.move_with_notice(node, self.stretch_first[best])
+        return True
+
+    # ------------------------------------------ climbs among those that are concerned
+
+    cdef void move_with_notice(self, Py_ssize_t node, Py_ssize_t slot) noexcept nogil:
+        """Relocate a node as proposed; those whom that concerns wait for their turn.
+
+        What a relocation of another one is worth may change for those who share a
+        table with the node, or with one that it passes, in each case if one of the two
+        is a candidate of the other. Outsiders matter rarely: they are left to the end.
+        """
+        cdef Py_ssize_t to, k
+        if self.views.related != NULL:
+            to = self.stretch_of(slot)
+            self.wait_around(node)
+            for k in range(min(to, self.n_left), max(to, self.n_left)):
+                if self.new[k].score != self.standing[self.passed[k]].score:
+                    self.wait(self.passed[k])
+                    self.wait_candidates(self.passed[k])
+        self.apply_relocation(node, slot)
+
+    cdef inline void wait(self, Py_ssize_t node) noexcept nogil:
+        """Put a node into the queue, unless it is there, or in the background."""
+        if not (self.waits[node] or self.views.in_background[node]):
+            self.waits[node] = True
+            self.queue[(self.first_waiting + self.n_waiting) % self.n] = node
+            self.n_waiting += 1
+
+    cdef void wait_candidates(self, Py_ssize_t node) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.views.nodes[node].n_candidates):
+            self.wait(self.views.nodes[node].candidates[k])
+
+    cdef void wait_around(self, Py_ssize_t node) noexcept nogil:
+        """Let wait the node's candidates, and those of which it is one."""
+        cdef Py_ssize_t k, other
+        self.wait_candidates(node)
+        for k in range(
+            self.views.first_relative[node], self.views.first_relative[node + 1]
+        ):
+            other = self.views.relatives[k]
+            if self.views.bits[other * self.n + node] >= 0:
+                self.wait(other)
+
+    cdef void better_waiting(self) noexcept nogil:
+        """Relocate those who wait until nobody does."""
+        cdef Py_ssize_t node
+        while self.n_waiting:
+            node = self.queue[self.first_waiting]
+            self.first_waiting = (self.first_waiting + 1) % self.n
+            self.n_waiting -= 1
+            self.waits[node] = False
+            self.better(node)
+
+    def kick_around(self, Py_ssize_t n_kicks, Py_ssize_t size):
+        """Iterated local search, here and there: for few relatives.
+
+        A kick moves a random node past one of its candidates or of those whose
+        candidate it is, that one past one of its own, and so on, `size` times. Then
+        those climb whom that concerns, and a worse order is taken back.
+        """
+        cdef Py_ssize_t _, node
+        cdef double before
+        if not self.few_relatives:
+            raise ValueError("nodes share tables with too many others")
+        with nogil:
+            self.refresh()
+            for _ in range(n_kicks):
+                before = self.current
+                self.keep()
+                node = self.views.main[below(self.bitgen, self.n_main)]
+                self.kick_kin(node, size)
+                self.better_waiting()
+                if self.current < before - self.least_gain(before):
+                    self.take_back(before)
+            self.refresh()
+            self.inspect(self.current)
+
+    cdef void kick_kin(self, Py_ssize_t node, Py_ssize_t size) noexcept nogil:
+        cdef Py_ssize_t _, k, n_kin, kin = 0, slot
+        for _ in range(size):
+            n_kin = 0
+            for k in range(
+                self.views.first_relative[node], self.views.first_relative[node + 1]
+            ):
+                if self.are_kin(node, self.views.relatives[k]):
+                    n_kin += 1
+                    if below(self.bitgen, n_kin) == 0:
+                        kin = self.views.relatives[k]
+            if n_kin == 0:
+                return
+            self.propose_relocation(node)
+            slot = <Py_ssize_t> self.place[kin]
+            if self.stretch_total[self.stretch_of(slot)] > -INFINITY:
+                self.move_with_notice(node, slot)
+                self.wait(node)
+            node = kin
+
+    cdef inline bint are_kin(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """Whether one is a candidate of the other, which is not in the background."""
+        return self.place[j] < self.n_main and (
+            self.views.bits[i * self.n + j] >= 0
+            or self.views.bits[j * self.n + i] >= 0
+        )
+
+    cdef void keep(self) noexcept nogil:
+        memcpy(&self.kept_order[0], &self.order_[0], self.n * sizeof(Py_ssize_t))
+        memcpy(self.kept_standing, self.standing, self.n * sizeof(Standing))
+
+    cdef void take_back(self, double before) noexcept nogil:
+        """Go back to what was kept."""
+        cdef Py_ssize_t p
+        memcpy(&self.order_[0], &self.kept_order[0], self.n * sizeof(Py_ssize_t))
+        memcpy(self.standing, self.kept_standing, self.n * sizeof(Standing))
+        for p in range(self.n):
+            self.place[self.order_[p]] = p
+        self.current = before
 
     def climb_by_swaps(self, Py_ssize_t reach):
         """Make the exchange that betters the order most, again and again.
@@ -311,7 +451,7 @@ cdef class OrderChain(OrderState):
                 node = self.views.main[below(self.bitgen, self.n_main)]
                 slot = below(self.bitgen, self.n_main)
                 self.propose_relocation(node)
-                if self.slot_total[slot] > -INFINITY:
+                if self.stretch_total[self.stretch_of(slot)] > -INFINITY:
                     self.apply_relocation(node, slot)
 
     # -------------------------------------------------- one move, for the tests
@@ -323,7 +463,8 @@ cdef class OrderChain(OrderState):
     def relocation_scores(self, Py_ssize_t node):
         """Log scores with `node` put at each of the places."""
         self.propose_relocation(node)
-        return np.array(self.slot_total[:self.n_main])
+        lengths = np.diff(self.stretch_first[:self.n_passed + 2])
+        return np.repeat(self.stretch_total[:self.n_passed + 1], lengths)
 
     # ------------------------------------------------------------ drawing a DAG
 

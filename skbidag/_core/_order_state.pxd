@@ -1,6 +1,6 @@
 """An order of the nodes, and how each of them stands in it."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from skbidag._core._parents cimport ParentSet
 from skbidag._core._random cimport skb_bitgen
@@ -33,10 +33,20 @@ cdef class OrderState:
         double[::1] place
         Standing *standing
         double current
-        # what a change would lead to, by place; a relocated node's, by slot
+        # what a swap would lead to, by place
         Standing *new
-        Standing *slot
-        double[::1] slot_total
+        # A node that is relocated: whom it may pass with an effect, by place, and what
+        # these have on the side they are not on now (`new`); the stretches between
+        # them with their first places, the node's standing there and the order's score.
+        Py_ssize_t n_passed
+        Py_ssize_t n_left  # of these, to the left of where the node stands
+        Py_ssize_t[::1] passed
+        Py_ssize_t[::1] stretch_first
+        Standing *stretch
+        double[::1] stretch_total
+        double[::1] weight
+        Standing *kept_standing  # to go back to
+        uint64_t[::1] marked  # a bit for each place, all 0 between two calls
 
     cdef object take_order(self, object order)
     cdef void stand_anew(self) noexcept nogil
@@ -68,6 +78,11 @@ cdef class OrderState:
         self, Py_ssize_t p, Py_ssize_t q, double change
     ) noexcept nogil
     cdef void propose_relocation(self, Py_ssize_t node) noexcept nogil
+    cdef void list_passed(self, Py_ssize_t node) noexcept nogil
+    cdef Py_ssize_t draw_slot(
+        self, double power, double top, Py_ssize_t otherwise, skb_bitgen *bitgen
+    ) noexcept nogil
+    cdef Py_ssize_t stretch_of(self, Py_ssize_t slot) noexcept nogil
     cdef void apply_relocation(self, Py_ssize_t node, Py_ssize_t slot) noexcept nogil
     cdef ParentSet draw_parents(
         self, Py_ssize_t node, ParentSet present, skb_bitgen *bitgen

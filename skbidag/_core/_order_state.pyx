@@ -19,7 +19,8 @@ What stays true
 Cost
     A lookup is one row, O(n / 4) additions, and one logarithm; an outsider that
     passes, one entry and one logarithm. Of the n nodes that may pass, K are
-    candidates.
+    candidates. Where each node shares tables with few others, a relocation is a
+    matter of these alone.
 
 Chains over orders and chains over DAGs with an order beside them walk on it: it says
 what a change of the order would be worth, and makes it. How parents are drawn given
@@ -27,7 +28,7 @@ the order says `_parents.pxd`.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 cimport cython
@@ -41,6 +42,7 @@ from skbidag._core._parents cimport (
     falls_on,
     falls_on_column,
     in_logs,
+    lowest_bit,
 )
 from skbidag._core._random cimport skb_bitgen, uniform
 from skbidag._core._tables cimport HAS_TABLE, IN_TABLE, NodeView, TableViews
@@ -75,14 +77,19 @@ cdef class OrderState:
         self.views = views
         self.n = n
         self.n_main = views.n_main
-        self.standing = <Standing *> calloc(3 * n, sizeof(Standing))
+        self.standing = <Standing *> calloc(4 * n, sizeof(Standing))
         if self.standing == NULL:
             raise MemoryError()
         self.new = self.standing + n
-        self.slot = self.new + n
+        self.stretch = self.new + n
+        self.kept_standing = self.stretch + n
         self.order_ = np.empty(n, dtype=np.intp)
         self.place = np.full(views.n_places, -1.0)
-        self.slot_total = np.zeros(n)
+        self.passed = np.empty(n, dtype=np.intp)
+        self.stretch_first = np.empty(n + 1, dtype=np.intp)
+        self.stretch_total = np.zeros(n)
+        self.weight = np.zeros(n)
+        self.marked = np.zeros(n // 64 + 1, dtype=np.uint64)
 
     def __dealloc__(self):
         free(self.standing)
@@ -377,83 +384,165 @@ cdef class OrderState:
         self.current += change
 
     cdef void propose_relocation(self, Py_ssize_t node) noexcept nogil:
-        """Log scores of the order with `node` at each of the places.
+        """Log scores of the order with `node` at any place.
 
         With the others in their present order, slot s has the first s of them to
         the left of `node`, which then may be their parent, and the rest to its
-        right. So the score at slot s is the sum of the scores *with* it over the
-        first s, *without* it over the rest, and of its own score there.
-        `new` gets what the others have on the side they are not on now, by their
-        places in the present order.
+        right. Where it passes a node with which it shares no table nothing changes:
+        so slots form stretches, from one that it may `pass` with an effect to the
+        next. (Where nearly all nodes share tables, each slot is one.) The score in
+        stretch k is the sum of the scores *with* it over the first k of `passed`,
+        *without* it over the rest, of its own score there, and of the others'.
+        `new` gets what those of `passed` have on the side they are not on now.
         """
         cdef:
             Py_ssize_t n = self.n_main
             Py_ssize_t from_ = <Py_ssize_t> self.place[node]
-            Py_ssize_t p, s, other
-            double total, right = n - 0.5
+            Py_ssize_t k, other
+            double total, elsewhere = 0.0, right = n - 0.5
+        self.list_passed(node)
         # Left of all: nobody may have it as a parent. Right of all but the background:
         # everybody.
         self.place[node] = -1.0
-        for p in range(from_):
-            other = self.order_[p]
-            self.new[p] = self.standing[other]
+        for k in range(self.n_left):
+            other = self.passed[k]
+            self.new[k] = self.standing[other]
             if self.views.are_related(node, other, HAS_TABLE):
-                self.new[p] = self.pass_by(
-                    other, &self.standing[other], NOBODY, node, p
+                self.new[k] = self.pass_by(
+                    other, &self.standing[other], NOBODY, node, self.place[other]
                 )
         self.place[node] = right
-        for p in range(from_ + 1, n):
-            other = self.order_[p]
-            self.new[p] = self.standing[other]
+        for k in range(self.n_left, self.n_passed):
+            other = self.passed[k]
+            self.new[k] = self.standing[other]
             if self.views.are_related(node, other, HAS_TABLE):
-                self.new[p] = self.pass_by(
-                    other, &self.standing[other], node, NOBODY, p
+                self.new[k] = self.pass_by(
+                    other, &self.standing[other], node, NOBODY, self.place[other]
                 )
 
         # Its own score: start right of all, step left over one node at a time.
-        self.slot[n - 1] = self.look_up(node, self.mask_from(node, right), right)
-        for s in range(n - 2, -1, -1):
-            # the others' places have a gap at from_
-            self.place[node] = (s if s <= from_ else s + 1) - 0.5
-            other = self.order_[s if s < from_ else s + 1]
-            self.slot[s] = self.pass_by(
-                node, &self.slot[s + 1], other, NOBODY, self.place[node]
+        self.stretch[self.n_passed] = self.look_up(
+            node, self.mask_from(node, right), right
+        )
+        for k in range(self.n_passed - 1, -1, -1):
+            other = self.passed[k]
+            self.place[node] = self.place[other] - 0.5
+            self.stretch[k] = self.pass_by(
+                node, &self.stretch[k + 1], other, NOBODY, self.place[node]
             )
         self.place[node] = from_
 
         total = 0.0
-        for s in range(n):
-            self.slot_total[s] = total + self.slot[s].score
-            if s < n - 1:
-                p = s if s < from_ else s + 1
-                total += self.standing[self.order_[p]].score if p < from_ else (
-                    self.new[p].score
+        for k in range(self.n_passed + 1):
+            self.stretch_total[k] = total + self.stretch[k].score
+            if k < self.n_passed:
+                total += self.standing[self.passed[k]].score if k < self.n_left else (
+                    self.new[k].score
                 )
         total = 0.0
-        for s in range(n - 1, -1, -1):
-            self.slot_total[s] += total
-            if s > 0:
-                p = s - 1 if s - 1 < from_ else s
-                total += self.new[p].score if p < from_ else (
-                    self.standing[self.order_[p]].score
+        for k in range(self.n_passed, -1, -1):
+            self.stretch_total[k] += total
+            if k > 0:
+                total += self.new[k - 1].score if k - 1 < self.n_left else (
+                    self.standing[self.passed[k - 1]].score
                 )
+        if self.views.related != NULL:
+            elsewhere = self.current - self.stretch_total[self.n_left]
+            for k in range(self.n_passed + 1):
+                self.stretch_total[k] += elsewhere
+
+    cdef void list_passed(self, Py_ssize_t node) noexcept nogil:
+        """List whom a node may pass with an effect, by place, and the stretches."""
+        cdef:
+            const Py_ssize_t *relatives = self.views.relatives
+            Py_ssize_t from_ = <Py_ssize_t> self.place[node]
+            Py_ssize_t p, w, size = 0
+            uint64_t word
+        if self.views.related == NULL:
+            for p in range(self.n_main):
+                if p != from_:
+                    self.passed[size] = self.order_[p]
+                    size += 1
+                self.stretch_first[p] = p
+            self.n_passed = size
+            self.n_left = from_
+            self.stretch_first[self.n_main] = self.n_main
+            return
+        # sorted by marks on the places, whose words are then read in turn
+        for w in range(
+            self.views.first_relative[node], self.views.first_relative[node + 1]
+        ):
+            p = <Py_ssize_t> self.place[relatives[w]]
+            if p < self.n_main:
+                self.marked[p >> 6] |= <uint64_t> 1 << (p & 63)
+        self.n_left = 0
+        self.stretch_first[0] = 0
+        for w in range(self.marked.shape[0]):
+            word = self.marked[w]
+            self.marked[w] = 0
+            while word:
+                p = (w << 6) + lowest_bit(word)
+                word &= word - 1
+                self.passed[size] = self.order_[p]
+                self.n_left += p < from_
+                size += 1
+                # the others' places have a gap at from_
+                self.stretch_first[size] = p + 1 if p < from_ else p
+        self.n_passed = size
+        self.stretch_first[size + 1] = self.n_main
+
+    cdef Py_ssize_t draw_slot(
+        self, double power, double top, Py_ssize_t otherwise, skb_bitgen *bitgen
+    ) noexcept nogil:
+        """Draw a slot in proportion to the orders' scores, of which `top` is the best.
+
+        Rounding may leave nothing: then it is `otherwise`.
+        """
+        cdef Py_ssize_t k, length
+        cdef double total = 0.0, u
+        for k in range(self.n_passed + 1):
+            length = self.stretch_first[k + 1] - self.stretch_first[k]
+            self.weight[k] = length * skb_exp(power * (self.stretch_total[k] - top))
+            total += self.weight[k]
+        u = uniform(bitgen) * total
+        for k in range(self.n_passed + 1):
+            if u < self.weight[k]:
+                length = self.stretch_first[k + 1] - self.stretch_first[k]
+                return self.stretch_first[k] + min(
+                    length - 1, <Py_ssize_t> (u / self.weight[k] * length)
+                )
+            u -= self.weight[k]
+        return otherwise
+
+    cdef Py_ssize_t stretch_of(self, Py_ssize_t slot) noexcept nogil:
+        """The stretch that a slot is in."""
+        cdef Py_ssize_t low = 0, high = self.n_passed, middle
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.stretch_first[middle] <= slot:
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     cdef void apply_relocation(self, Py_ssize_t node, Py_ssize_t slot) noexcept nogil:
         cdef:
             Py_ssize_t from_ = <Py_ssize_t> self.place[node]
             Py_ssize_t step = 1 if slot > from_ else -1
-            Py_ssize_t p, other
+            Py_ssize_t to = self.stretch_of(slot)
+            Py_ssize_t p, k, other
+        for k in range(min(to, self.n_left), max(to, self.n_left)):
+            self.standing[self.passed[k]] = self.new[k]
         p = from_
         while p != slot:
             other = self.order_[p + step]
-            self.standing[other] = self.new[p + step]
             self.order_[p] = other
             self.place[other] = p
             p += step
         self.order_[slot] = node
         self.place[node] = slot
-        self.standing[node] = self.slot[slot]
-        self.current = self.slot_total[slot]
+        self.standing[node] = self.stretch[to]
+        self.current = self.stretch_total[to]
 
     # -------------------------------------------------------------------- drawing
 

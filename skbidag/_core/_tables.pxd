@@ -45,10 +45,15 @@ cdef class TableViews:
         # related[i * n_nodes + j] & IN_TABLE: j is a candidate or outsider of i, and
         # & HAS_TABLE: i is one of j. NULL where that is so of nearly all pairs.
         unsigned char *related
+        # the nodes that i is related to, either way, are those from first_relative[i]
+        # to first_relative[i + 1] in `relatives`; NULL where `related` is
+        Py_ssize_t *relatives
+        Py_ssize_t *first_relative
         list arrays
 
     cdef object _number_columns(self, Py_ssize_t node)
     cdef object _relate(self)
+    cdef object _list_relatives(self)
     cdef const double *_matrix(self, object array, Py_ssize_t width) except? NULL
     cdef const double *_vector(self, object array) except? NULL
 

@@ -71,6 +71,7 @@ cdef class TableViews:
                 self._number_columns(i)
         if self.column_numbers != NULL:
             self._relate()
+            self._list_relatives()
 
     def __dealloc__(self):
         free(self.nodes)
@@ -79,6 +80,8 @@ cdef class TableViews:
         free(self.in_background)
         free(self.column_numbers)
         free(self.related)
+        free(self.relatives)
+        free(self.first_relative)
 
     @property
     def background(self):
@@ -119,6 +122,24 @@ cdef class TableViews:
                 if j < n and j != i:
                     self.related[i * n + j] |= IN_TABLE
                     self.related[j * n + i] |= HAS_TABLE
+
+    cdef object _list_relatives(self):
+        """List for each node those that have it in their tables, or are in its own."""
+        cdef Py_ssize_t n = self.n_nodes, size = 0, i, j
+        for i in range(n * n):
+            size += self.related[i] != 0
+        self.relatives = <Py_ssize_t *> malloc(max(size, 1) * sizeof(Py_ssize_t))
+        self.first_relative = <Py_ssize_t *> malloc((n + 1) * sizeof(Py_ssize_t))
+        if self.relatives == NULL or self.first_relative == NULL:
+            raise MemoryError
+        size = 0
+        for i in range(n):
+            self.first_relative[i] = size
+            for j in range(n):
+                if self.related[i * n + j]:
+                    self.relatives[size] = j
+                    size += 1
+        self.first_relative[n] = size
 
     cdef const double *_matrix(self, object array, Py_ssize_t width) except? NULL:
         cdef const double[:, ::1] view

@@ -15,6 +15,10 @@ from skbidag._parallel import run_threads
 LEAST_GAIN = 1e-7
 # Nodes that a kick displaces before the next climb.
 KICK_SIZE = 3
+# Kicks of each node where these are cheap
+ROUNDS_OF_KICKS = 1
+# Powers of the score, from and to, and how many, of annealing by relocations
+SWEPT_POWERS = 0.002, 2.0, 60
 
 
 def order_moves(n):
@@ -125,6 +129,12 @@ def climb_and_kick(chain, n, n_iter):
     worse local optimum is taken back.
     """
     best, order = chain.climb(), chain.order
+    if chain.few_relatives:
+        for _ in range(ROUNDS_OF_KICKS):
+            yield
+            chain.kick_around(n, KICK_SIZE)
+        chain.climb()
+        return
     # a climb looks at n or more relocations, each worth n steps
     for _ in range(max(20, n_iter // n**2)):
         yield
@@ -200,7 +210,17 @@ def walk_tempered(chain, n, n_iter, power=None):
 
 
 def walk_annealed(chain, n, n_iter):
-    """Order MCMC at a growing power of the score."""
+    """Order MCMC at a growing power of the score.
+
+    Where nodes share tables with few others, most neighbors change places without an
+    effect, and a relocation costs little more than that: then relocations alone.
+    """
+    if chain.few_relatives:
+        for power in np.geomspace(*SWEPT_POWERS):
+            chain.power = power
+            chain.sweep(1)
+            yield
+        return
     block = max(100, n_iter // 200)
     for power in np.geomspace(0.05, 20.0, 200):
         chain.power = power
