@@ -1,5 +1,7 @@
 import itertools
+import json
 import math
+import re
 import warnings
 
 import numpy as np
@@ -16,6 +18,7 @@ from skbidag import (
     PartitionMCMCStructure,
     causal_effects,
 )
+from skbidag._cli import main
 from skbidag._equivalence import to_cpdags
 from skbidag._interventions import resolve_interventions, targets_of
 from skbidag.graphs import to_cpdag
@@ -433,3 +436,42 @@ def test_effects_take_parameters_from_each_familys_own_rows():
     expected = np.array([[0, 0.9, 0.81], [0, 0, 0.9], [0, 0, 0]])
     off = ~np.eye(3, dtype=bool)
     np.testing.assert_allclose(effects.mean[off], expected[off], atol=0.08)
+
+
+# --------------------------------------------------------------------- command line
+
+
+def knock_outs(n_rows=240):
+    X, cells = experiment(11, n_rows, 4)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    names = np.array(list("abcd"))
+    frame["set"] = [";".join(names[row]) for row in cells]
+    return frame
+
+
+def test_command_line(tmp_path):
+    path = tmp_path / "data.csv"
+    knock_outs().to_csv(path, index=False)
+    options = ["--interventions", "set", "--n-iter", "5000", "--quiet"]
+    code = main(["learn", str(path), "--out", str(tmp_path / "out"), *options])
+    assert code == 0
+    edges = pd.read_csv(tmp_path / "out" / "edges.csv").set_index(["from", "to"])
+    assert (edges.probability[[("a", "b"), ("b", "c"), ("c", "d")]] > 0.9).all()
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert ["a"] in summary["data"]["interventions"]
+
+
+@pytest.mark.parametrize(
+    ("column", "label", "message"),
+    [
+        ("other", "a", "--interventions other: .* has no such column"),
+        ("set", "e", "there is no column 'e'"),
+    ],
+)
+def test_command_line_names_what_is_wrong(tmp_path, capsys, column, label, message):
+    frame, path = knock_outs(20), tmp_path / "data.csv"
+    frame.loc[3, "set"] = label
+    frame.to_csv(path, index=False)
+    code = main(["learn", str(path), "--interventions", column])
+    assert code == 2
+    assert re.search(message, capsys.readouterr().err)

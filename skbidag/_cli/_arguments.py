@@ -102,6 +102,12 @@ def _add_data(parser):
         help="a variable that is given and has no parents, such as age or treatment; "
         "may be given several times. Of series, one that does not change in time",
     )
+    group.add_argument(
+        "--interventions",
+        metavar="COLUMN",
+        help="what was set by the experimenter in each row: the name of a variable, "
+        "several with ; between them, or nothing",
+    )
     _add_series(parser.add_argument_group("series in time"))
 
 

@@ -152,7 +152,7 @@ def background_of(arguments, variables):
     return names
 
 
-def fit(estimator, variables, series=None, *, progress=None):
+def fit(estimator, variables, series=None, interventions=None, *, progress=None):
     """Fit an estimator to variables.
 
     Parameters
@@ -163,6 +163,8 @@ def fit(estimator, variables, series=None, *, progress=None):
         The data.
     series : Series, default=None
         When the table's rows were observed, for a dynamic network.
+    interventions : ndarray of str, default=None
+        What was set in each row.
     progress : callback, default=None
         What tells of the progress.
 
@@ -181,7 +183,10 @@ def fit(estimator, variables, series=None, *, progress=None):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            estimator.fit(frame)
+            if interventions is None:
+                estimator.fit(frame)
+            else:
+                estimator.fit(frame, interventions=interventions)
         except ValueError as error:  # parameters, constraints or data
             raise InputError(in_options(str(error))) from error
         except MemoryError as error:

@@ -49,6 +49,7 @@ def learn(arguments, argv):
     """Read, fit, write, and say what was found."""
     # here, so that --help needs none of it
     from skbidag._cli._fit import fit, kind_for, make_estimator
+    from skbidag._cli._interventions import labels_of, take_interventions
     from skbidag._cli._prepare import prepare
     from skbidag._cli._read import read_table
     from skbidag._cli._series import take_series
@@ -70,6 +71,7 @@ def learn(arguments, argv):
         missing=arguments.na,
         sheet=arguments.sheet,
     )
+    table, labels = take_interventions(table, arguments)
     table, series = take_series(table, arguments)
     variables = prepare(
         table,
@@ -81,7 +83,9 @@ def learn(arguments, argv):
     estimator = make_estimator(arguments, variables, series)
     size = f"{variables.n_rows} rows, {len(variables.names)} variables"
     say("", [f"{table.source}: {size}, {variables.kind}.", *variables.notes])
-    result = fit(estimator, variables, series, progress=progress_for(arguments))
+    given = labels_of(variables, labels)
+    progress = progress_for(arguments)
+    result = fit(estimator, variables, series, given, progress=progress)
     say("warning: ", result.warnings)
     summary = summarize(argv, table, variables, result)
     edges = edge_table(result.estimator)

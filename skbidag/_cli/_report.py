@@ -402,6 +402,8 @@ def data_section(summary):
     }
     if data["background"]:
         rows["background"] = ", ".join(data["background"])
+    if data["interventions"]:
+        rows["interventions"] = "; ".join(map(", ".join, data["interventions"]))
     notes = "".join(f"<li>{escape(note)}</li>" for note in data["notes"])
     return section("The data", settings_table(rows) + f"<ul>{notes}</ul>")
 

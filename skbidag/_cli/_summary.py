@@ -118,6 +118,10 @@ def summarize(argv, table, variables, result):
             "n_variables": len(names),
             "variables": names,
             "background": [names[node] for node in given],
+            "interventions": [
+                [names[node] for node in target]
+                for target in estimator.dag_samples_.targets
+            ],
             "left_out": variables.left_out,
             "notes": variables.notes,
         },

@@ -1,0 +1,74 @@
+"""Interventions: the column that says what was set in each row."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skbidag._cli._errors import InputError
+from skbidag._cli._prepare import check_columns_exist
+from skbidag._interventions import SEPARATOR
+
+
+def take_interventions(table, arguments):
+    """Take the column of what was set out of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    arguments : argparse.Namespace
+        The options.
+
+    Returns
+    -------
+    table : Table
+        Without this column.
+    labels : ndarray of str of shape (n_rows,), or None
+        What was set in each row, names with ";" between them, "" for nothing; None if
+        the options do not say.
+    """
+    name = arguments.interventions
+    if name is None:
+        return table, None
+    if arguments.lags is not None or arguments.time or arguments.series:
+        raise InputError("--interventions does not go with series in time.")
+    check_columns_exist(table, {"--drop": (), "--interventions": [name]})
+    column = table.column(name)
+    labels = np.where(column.missing, "", column.labels.astype(str))
+    known = {column.name for column in table.columns} - {name}
+    for row, label in enumerate(labels):
+        for part in () if label in known else label.split(SEPARATOR):
+            if part.strip() and part.strip() not in known:
+                raise InputError(
+                    f"{table.title}, {table.place(row)}: {name} is {label!r}, but "
+                    f"there is no column {part.strip()!r}. Rows in which nothing was "
+                    "set have an empty cell there."
+                )
+    left = [column for column in table.columns if column.name != name]
+    return replace(table, columns=left), labels
+
+
+def labels_of(variables, labels):
+    """What was set in the rows that are used, of variables that are.
+
+    Parameters
+    ----------
+    variables : Variables
+        The data.
+    labels : ndarray of str, or None
+        What was set in each row of the table.
+
+    Returns
+    -------
+    labels : ndarray of str, or None
+        As ``fit`` takes it.
+    """
+    if labels is None:
+        return None
+    for name, why in variables.left_out.items():
+        if any(name in label.split(SEPARATOR) for label in labels):
+            raise InputError(
+                f"--interventions: column {name!r} was set in some rows, but it is "
+                f"left out: {why}. (--keep keeps a column.)"
+            )
+    return labels[variables.rows]
