@@ -22,10 +22,24 @@ from skbidag._cli import main
 from skbidag._equivalence import to_cpdags
 from skbidag._interventions import resolve_interventions, targets_of
 from skbidag.graphs import to_cpdag
-from skbidag.scores import BaseScore, BDe, BGe, CategoricalBIC, GaussianBIC
+from skbidag.scores import (
+    BaseScore,
+    BDe,
+    BGe,
+    CategoricalBIC,
+    ConditionalGaussian,
+    GaussianBIC,
+)
 from skbidag.scores._interventional import with_interventions
 
-SCORES = {"bge": BGe, "bde": BDe, "gaussian bic": GaussianBIC, "bic": CategoricalBIC}
+SCORES = {
+    "bge": BGe,
+    "bde": BDe,
+    "gaussian bic": GaussianBIC,
+    "bic": CategoricalBIC,
+    "mixed": ConditionalGaussian,
+}
+KINDS = {"bde": "categorical", "bic": "categorical", "mixed": "mixed"}
 
 
 def experiment(seed, n_rows, n, kind="continuous"):
@@ -36,7 +50,7 @@ def experiment(seed, n_rows, n, kind="continuous"):
         cells[row, rng.choice(n, size=rng.integers(1, 3), replace=False)] = True
     X = np.zeros((n_rows, n))
     for j in range(n):
-        if kind == "continuous":
+        if kind != "categorical":
             own = rng.normal(size=n_rows) + (0.9 * X[:, j - 1] if j else 5.0)
             X[:, j] = np.where(cells[:, j], rng.normal(3.0, 2.0, size=n_rows), own)
         else:
@@ -44,11 +58,15 @@ def experiment(seed, n_rows, n, kind="continuous"):
             copied = (rng.random(n_rows) < 0.6) & (j > 0)
             own = np.where(copied, X[:, j - 1], own)
             X[:, j] = np.where(cells[:, j], rng.integers(3, size=n_rows), own)
+    if kind == "mixed":
+        labels = [pd.qcut(X[:, j], 3, labels=False).astype(str) for j in (1, 3)]
+        columns = {"a": X[:, 0], "b": labels[0], "c": X[:, 2], "d": labels[1]}
+        return pd.DataFrame(columns), cells
     return (X if kind == "continuous" else X.astype(int)), cells
 
 
 def kind_of(name):
-    return "categorical" if name in ("bde", "bic") else "continuous"
+    return KINDS.get(name, "continuous")
 
 
 def fitted(name, seed=0, n_rows=60, n=4, **params):
@@ -238,7 +256,7 @@ def exact_probabilities(score, kind, targets):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bge", "bde"])
+@pytest.mark.parametrize("name", ["bge", "bde", "mixed"])
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -251,7 +269,7 @@ def exact_probabilities(score, kind, targets):
 def test_exact_posteriors(name, estimator):
     X, cells = experiment(7, 60, 4, kind_of(name))
     estimator.set_params(
-        score=name, n_iter=200_000, n_draws=5000, n_chains=2, random_state=0
+        score=SCORES[name](), n_iter=200_000, n_draws=5000, n_chains=2, random_state=0
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # two chains of a given length need not agree
@@ -337,10 +355,10 @@ def test_metadata_are_routed():
 # ---------------------------------------------------------------------- predictions
 
 
-@pytest.mark.parametrize("name", ["bge", "bde"])
+@pytest.mark.parametrize("name", ["bge", "bde", "mixed"])
 def test_density_is_that_of_what_was_not_set(name):
     X, cells = experiment(6, 60, 4, kind_of(name))
-    model = quick(score=name).fit(X, interventions=cells)
+    model = quick(score=SCORES[name]()).fit(X, interventions=cells)
     score, rows = model.score_, X[25:35]
     terms = np.zeros((len(model.dag_samples_), len(rows)))
     for term, dag in zip(terms, model.dag_samples_, strict=True):
@@ -427,6 +445,17 @@ def test_set_cells_tell_nothing_about_their_causes(name):
     assert after[0] == pytest.approx(before[0], rel=1e-9)  # a cause
     assert after[2] != pytest.approx(before[2], rel=1e-3)  # an effect
     assert predict(other)[0] != pytest.approx(predict(row)[0], rel=1e-3)
+
+
+def test_predictions_of_mixed_rows():
+    X, cells = experiment(6, 300, 4, "mixed")
+    model = quick(PartitionMCMCStructure).fit(X, interventions=cells)
+    predicted = model.predict(X[:20], interventions=cells[:20])
+    assert list(predicted.columns) == list(X.columns)
+    of_level = model.predict_probabilities(X[:20], interventions=cells[:20])
+    np.testing.assert_allclose(of_level["b"].sum(axis=1), 1.0)
+    effects = causal_effects(model, "a", "c", random_state=0)
+    assert effects.mean.ravel()[0] > 0.1
 
 
 def test_effects_take_parameters_from_each_familys_own_rows():

@@ -19,6 +19,8 @@ from skbidag.scores.capabilities import (
     CategoricalPredictiveScore,
     LinearParameterScore,
     LinearPredictiveScore,
+    MixedParameterScore,
+    MixedPredictiveScore,
     PredictiveScore,
 )
 
@@ -116,6 +118,11 @@ class InterventionalScore(BaseScore):
         of_group = type(whole).with_one_prior(of_group, scores)
         self.scores_ = [of_group[k] for k in group]
         self._whole = whole
+
+    @property
+    def forbidden_edges_(self):
+        """Those of the score."""
+        return self._whole.forbidden_edges_
 
     @property
     def of_all_rows(self):
@@ -243,6 +250,55 @@ class InterventionalCategoricalParameterScore(
         return self.scores_[node].posterior_counts(node, parents)
 
 
+class InterventionalMixedScore(
+    InterventionalPredictiveScore, MixedPredictiveScore, MixedParameterScore
+):
+    """The same of a score of mixed data."""
+
+    @property
+    def is_categorical_(self):
+        """Which columns are categorical."""
+        return self._whole.is_categorical_
+
+    @property
+    def categories_(self):
+        """The levels of each column, in all rows."""
+        return self._whole.categories_
+
+    @property
+    def n_levels_(self):
+        """How many there are."""
+        return self._whole.n_levels_
+
+    def check_rows(self, X):
+        return MixedPredictiveScore.check_rows(self, X)
+
+    def log_predictive(self, X, node, parents):
+        return MixedPredictiveScore.log_predictive(self, X, node, parents)
+
+    def sample_predictive(self, X, node, parents, random_state=None):
+        args = self, X, node, parents, random_state
+        return MixedPredictiveScore.sample_predictive(*args)
+
+    def encode(self, X, missing="error"):
+        return self._whole.encode(X, missing)
+
+    def log_predictive_rows(self, rows, node, parents):
+        return self.scores_[node].log_predictive_rows(rows, node, parents)
+
+    def log_predictive_of_values(self, rows, node, *args):
+        return self.scores_[node].log_predictive_of_values(rows, node, *args)
+
+    def sample_predictive_rows(self, rows, node, parents, rng):
+        return self.scores_[node].sample_predictive_rows(rows, node, parents, rng)
+
+    def typical(self, node):
+        return self.scores_[node].typical(node)
+
+    def draw_family(self, node, parents, rng):
+        return self.scores_[node].draw_family(node, parents, rng)
+
+
 # What a score must be, and what it then is with interventions; the first that fits
 KINDS = [
     (
@@ -255,6 +311,7 @@ KINDS = [
         InterventionalCategoricalParameterScore,
     ),
     ((CategoricalPredictiveScore,), InterventionalCategoricalScore),
+    ((MixedPredictiveScore, MixedParameterScore), InterventionalMixedScore),
     ((PredictiveScore,), InterventionalPredictiveScore),
     ((), InterventionalScore),
 ]

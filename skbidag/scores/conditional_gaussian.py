@@ -20,6 +20,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag._data import (
@@ -260,16 +261,37 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
         return numbers
 
     def _set_rows(self, rows, counts):
-        """Keep the rows as codes and as deviations in the prior's units."""
+        """Keep the rows, and take the prior's mean and units from them."""
         categorical, continuous = self.is_categorical_, ~self.is_categorical_
-        n, total = len(categorical), float(counts.sum())
-        self.n_effective_ = total
-        self._mean, self._unit = np.zeros(n), np.ones(n)
+        self.n_effective_ = float(counts.sum())
+        mean, unit = np.zeros(len(categorical)), np.ones(len(categorical))
         if continuous.any():
             X = rows[:, continuous]
-            self._mean[continuous], self._unit[continuous] = self._scale(
+            mean[continuous], unit[continuous] = self._scale(
                 X, rows[:, categorical], counts
             )
+        self._set_prior(rows, counts, mean, unit)
+
+    def with_same_levels(self):
+        """A copy, not fitted, with the kinds and levels of the columns of this one."""
+        score = clone(self)
+        score.categories = list(self.categories_)
+        return score
+
+    @classmethod
+    def with_one_prior(cls, scores, of_column):
+        """Scores of parts of the rows with the mean and units that columns have."""
+        columns = range(len(of_column))
+        mean = np.array([of_column[j]._mean[j] for j in columns])
+        unit = np.array([of_column[j]._unit[j] for j in columns])
+        for score in scores:
+            score._set_prior(*score.test_data(None), mean, unit)
+        return scores
+
+    def _set_prior(self, rows, counts, mean, unit):
+        """Keep the rows as codes and as deviations in the prior's units."""
+        categorical = self.is_categorical_
+        self._mean, self._unit = mean, unit
         self._codes = np.where(categorical, rows, 0).astype(np.int32)
         self._values = self._deviations(rows)
         self._counts, self._kept = counts, _Kept()
