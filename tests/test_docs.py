@@ -20,7 +20,14 @@ def python_blocks(text):
 
 @pytest.mark.skipif(not DOCS.exists(), reason="the docs are not beside the tests")
 @pytest.mark.parametrize(
-    "page", ["adding_a_score", "getting_started", "to_the_letter", "user_guide"]
+    "page",
+    [
+        "adding_a_score",
+        "getting_started",
+        "interventions",
+        "to_the_letter",
+        "user_guide",
+    ],
 )
 def test_code_blocks_run(page):
     text = (DOCS / f"{page}.rst").read_text(encoding="utf-8")
