@@ -118,9 +118,10 @@ def main():
         default=[0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100],
         help="steps, in n² ln n",
     )
+    parser.add_argument("--note", default="", help="to stand beside the results")
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
-    note = ""
+    note = arguments.note
     if arguments.quick:
         note = "quick run, to be replaced"
         arguments.sizes, arguments.graphs, arguments.runs = [10, 20], 1, 3
