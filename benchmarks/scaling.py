@@ -4,7 +4,7 @@
     python benchmarks/scaling.py --quick    # a minute
     python benchmarks/scaling.py --grows chains cores    # half a minute
     python benchmarks/scaling.py --what "DAG step"       # a minute
-    python benchmarks/scaling.py --what "sparse search"  # a quarter of an hour
+    python benchmarks/scaling.py --what "sparse search" --limit 3600 # a quarter of an hour
 
 One thing grows at a time: the variables n (sparse graphs, one parent on average), the
 rows N, the permissible parents K, the chains, the cores and the workers of a Dask
@@ -216,6 +216,9 @@ def main():
         "--limit", type=float, default=900.0, help="seconds a point may take"
     )
     parser.add_argument(
+        "--largest", type=float, default=math.inf, help="leave out larger sizes"
+    )
+    parser.add_argument(
         "--grows",
         nargs="+",
         metavar="WHAT",
@@ -254,6 +257,7 @@ def main():
         if not wanted(what, grows):
             continue
         new = []
+        sizes = [size for size in sizes if size <= arguments.largest]
         for size in sizes:
             outcome = in_process(function, *arguments_of(size), timeout=arguments.limit)
             row = {
