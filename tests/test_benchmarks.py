@@ -171,3 +171,19 @@ def test_paper_is_in_the_checkout(benchmark):
     for rows in paper.values():
         assert 0 < rows["MAP", 0.25]["SHDn_median"] < 2
         assert rows["MCMC", 0.6]["seconds_median"] > rows["PCt", ""]["seconds_median"]
+
+
+@pytest.mark.parametrize("kind", ["model", "nonlinear", "latent"])
+def test_series_have_the_edges_that_are_told(benchmark, kind):
+    dynamic = benchmark("dynamic")
+    series, true = dynamic.make_series(kind, 6, 4, 3000, 0)
+    assert series.shape == (3000, 4, 6)
+    assert true.shape == (6, 6)
+    assert np.abs(series).max() < 50
+    again, _ = dynamic.make_series(kind, 6, 4, 3000, 0)
+    np.testing.assert_array_equal(series, again)
+    if kind == "model":
+        strength, chosen = dynamic.by_least_squares(series)
+        # least squares takes what goes by way of the same time for lagged edges, too
+        assert chosen[true].all()
+        assert strength[true].min() > 4
