@@ -610,6 +610,31 @@ def draw_limits():
 
 
 # Results that each study reads, its function, its tables and its figures
+def draw_dynamic():
+    """Dynamic networks: average precision of lagged edges, and times."""
+    rows = read_results("dynamic")
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    table = []
+    for (kind, d, n_rows, n_series), group in groups(
+        rows, "kind", "d", "T", "N"
+    ).items():
+        line = [kind, d, n_rows, n_series]
+        for what in ("average_precision", "seconds"):
+            for method in methods:
+                done = [
+                    row[what]
+                    for row in group
+                    if row["method"] == method and row["status"] == "ok"
+                ]
+                whole = len(done) == sum(row["method"] == method for row in group)
+                line.append(float(np.mean(done)) if whole else "-")
+        table.append(line)
+    columns = {"data": "", "d": ".0f", "T": ".0f", "N": ".0f"}
+    columns |= dict.fromkeys(methods, ".3f")
+    columns |= {f"{method}, s": ".1f" for method in methods}
+    write_table("dynamic", "dynamic", columns, table)
+
+
 STUDIES = {
     "paper": (draw_paper, ["paper"], ["paper_rates", "paper_distances", "paper_times"]),
     "paper_times": (draw_paper_times, ["paper_times"], []),
@@ -624,6 +649,7 @@ STUDIES = {
     "versus_error": (draw_versus_error, ["versus_error"], ["versus"]),
     "versus_mixing": (draw_versus_mixing, ["versus_mixing"], []),
     "limits": (draw_limits, ["limits", "rates"], []),
+    "dynamic": (draw_dynamic, ["dynamic"], []),
 }
 
 

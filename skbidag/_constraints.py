@@ -27,14 +27,19 @@ class Constraints:
     forbidden, required : ndarray of bool, shape (n_features, n_features)
         ``forbidden[i, j]`` and ``required[i, j]`` concern the edge i -> j. The
         diagonal is forbidden.
-    background : ndarray of bool, shape (n_features,)
+    background : ndarray of bool, shape (n_features,), default=None
         Which variables are in the background: all edges to them are forbidden, and
-        they have no place in orders and partitions.
+        they have no place in orders and partitions. None is none of them.
     """
 
     forbidden: np.ndarray
     required: np.ndarray
-    background: np.ndarray
+    background: np.ndarray | None = None
+
+    def __post_init__(self):
+        if self.background is None:
+            nothing = np.zeros(len(self.forbidden), dtype=bool)
+            object.__setattr__(self, "background", nothing)
 
     @property
     def n_main(self):

@@ -234,3 +234,19 @@ def test_the_paper_has_results_for_its_data_sets(benchmark):
     results = benchmark("paired").read_per_seed()
     assert results["ERs", 80, 800, 2, 101, "MAP"] >= 0
     assert len(results) == 5 * 158
+
+
+@pytest.mark.parametrize("kind", ["model", "nonlinear", "latent"])
+def test_series_have_the_edges_that_are_told(benchmark, kind):
+    dynamic = benchmark("dynamic")
+    series, true = dynamic.make_series(kind, 6, 4, 3000, 0)
+    assert series.shape == (3000, 4, 6)
+    assert true.shape == (6, 6)
+    assert np.abs(series).max() < 50
+    again, _ = dynamic.make_series(kind, 6, 4, 3000, 0)
+    np.testing.assert_array_equal(series, again)
+    if kind == "model":
+        strength, chosen = dynamic.by_least_squares(series)
+        # least squares takes what goes by way of the same time for lagged edges, too
+        assert chosen[true].all()
+        assert strength[true].min() > 4

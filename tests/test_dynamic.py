@@ -738,6 +738,37 @@ def test_bad_parameters(params, message):
         DynamicStructure(**{"estimator": short(), **params}).fit(small())
 
 
+def test_one_series_says_nothing_of_first_rows():
+    X = small()
+    model = DynamicStructure(short()).fit(X)
+    assert model.initial_probabilities_ is None
+    with pytest.raises(ValueError, match="initial='shared' has one first row"):
+        DynamicStructure(short(), initial="shared").fit(X)
+    X[0, 0] = np.nan  # a first row, which is not looked at
+    with pytest.warns(UserWarning, match="1 of 39 transitions"):
+        DynamicStructure(short()).fit(X)
+
+
+@pytest.mark.parametrize("parameter", ["edge_prior", "search_space"])
+def test_matrices_of_another_size(parameter):
+    base = short(**{parameter: np.ones((3, 3))})
+    message = f"{parameter} of the estimator must be about the 6 columns"
+    with pytest.raises(ValueError, match=message):
+        DynamicStructure(base).fit(small())
+
+
+def test_a_search_space_of_the_transition():
+    space = np.zeros((6, 6), dtype=bool)
+    space[[0, 1, 3], [3, 4, 5]] = True
+    base = short(search_space=space, extra_parent=False)
+    model = DynamicStructure(base).fit(small(), groups=np.arange(40) // 4)
+    expected = np.zeros((2, 3, 3), dtype=bool)
+    expected[1, 0, 0] = expected[1, 1, 1] = expected[0, 0, 2] = True
+    assert not model.transition_probabilities_[~expected].any()
+    assert model.initial_probabilities_[0, 2] > 0
+    assert model.initial_probabilities_.sum() == model.initial_probabilities_[0, 2]
+
+
 def test_bad_rows():
     frame = two_lags()
     model = DynamicStructure(short(), static=["s"], time="when", series="who")

@@ -57,9 +57,10 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
     static : array-like, default=None
         Variables that do not change within a series, such as sex or treatment: names,
         indices or a boolean mask. They have no parents.
-    initial : {"apart", "shared"} or None, default="apart"
+    initial : {"auto", "apart", "shared"} or None, default="auto"
         The first slice's edges: learned by themselves; the same as the contemporaneous
-        ones of later slices, learned together; or not learned.
+        ones of later slices, learned together; or not learned. "auto" learns them apart
+        unless there is one series only, whose first row says nothing.
     contemporaneous : bool, default=True
         Whether there are edges between variables at the same time.
     stationary : bool, default=True
@@ -138,7 +139,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         "estimator": [BaseStructure],
         "n_lags": [Interval(Integral, 1, None, closed="left")],
         "static": [None, "array-like"],
-        "initial": [StrOptions({"apart", "shared"}), None],
+        "initial": [StrOptions({"auto", "apart", "shared"}), None],
         "contemporaneous": ["boolean"],
         "stationary": ["boolean"],
         "time": [None, str, Integral],
@@ -151,7 +152,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         n_lags: int = 1,
         *,
         static: ArrayLike | None = None,
-        initial: Literal["apart", "shared"] | None = "apart",
+        initial: Literal["auto", "apart", "shared"] | None = "auto",
         contemporaneous: bool = True,
         stationary: bool = True,
         time: str | int | None = None,
@@ -258,25 +259,48 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         """Which columns of the transition the first slice has."""
         return np.array([lag == 0 for _, lag in self._columns])
 
-    def _learn(self, series, score, weight):
+    def _transitions(self, series):
+        """The rows that have their past before them, and the table with it beside."""
         rows = series.complete(self.n_lags)
         table = series.table(rows, self._static, self.n_lags)
-        first = series.table(series.first, self._static)
-        kept, first_kept = complete_tables(table, first, self.n_lags)
-        rows, table = rows[kept], table[kept].reset_index(drop=True)
-        first = first[first_kept].reset_index(drop=True)
+        if len(table) == 0:
+            raise ValueError(
+                f"No row of X has the n_lags={self.n_lags} rows of its series before "
+                "it: the series are too short."
+            )
+        kept = rows_without_gaps(table, "transitions")
+        return rows[kept], table[kept].reset_index(drop=True)
+
+    def _first_rows(self, series):
+        """The first rows of the series, and their table, if they are learned from."""
+        rows, self._initial = series.first, self.initial
+        if self.initial == "auto":
+            self._initial = "apart" if len(rows) > 1 else None
+        table = series.table(rows, self._static)
+        if self._initial is None:
+            return rows, table
+        kept = rows_without_gaps(table, "first rows")
+        if kept.sum() < 2:
+            raise ValueError(
+                f"initial={self.initial!r} has one first row to learn from, which says "
+                "nothing: it takes several series."
+            )
+        return rows[kept], table[kept].reset_index(drop=True)
+
+    def _learn(self, series, score, weight):
+        rows, table = self._transitions(series)
+        first_rows, first = self._first_rows(series)
         weights = first_weights = None
         if weight is not None:
-            weights = weight[rows]
-            first_weights = weight[series.first[first_kept]]
+            weights, first_weights = weight[rows], weight[first_rows]
         known = self._known_edges(list(table.columns))
 
         sets = None if self.stationary else series.step[rows]
         self._steps = np.unique(sets) if sets is not None else None
         penalty = score.edge_penalty
         of_transition = self._with_levels(score, self._columns)
-        if self.initial == "shared" or sets is not None:
-            shared = self.initial == "shared"
+        if self._initial == "shared" or sets is not None:
+            shared = self._initial == "shared"
             of_transition = SummedScore(
                 of_transition,
                 sets,
@@ -289,7 +313,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             of_transition, table, weights, known, np.arange(table.shape[1])
         )
         self.initial_estimator_ = None
-        if self.initial == "apart":
+        if self._initial == "apart":
             there = np.flatnonzero(self._in_first_slice)
             columns = [self._columns[column] for column in there]
             of_initial = self._with_levels(score, columns)
@@ -332,20 +356,12 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
                 )
             forbidden |= within
             np.fill_diagonal(forbidden, False)
-        known = {
+        return {
             "forbidden_edges": forbidden,
             "required_edges": constraints.required,
-            "edge_prior": parameters["edge_prior"],
-            "search_space": parameters["search_space"],
+            "edge_prior": square(parameters["edge_prior"], names, "edge_prior"),
+            "search_space": square(parameters["search_space"], names, "search_space"),
         }
-        for name in ("edge_prior", "search_space"):
-            value = known[name]
-            is_matrix = hasattr(value, "shape") or (
-                isinstance(value, list | tuple) and not is_union(value)
-            )
-            if value is not None and is_matrix:
-                known[name] = np.asarray(align_labels(value, names, name))
-        return known
 
     def _fit_one(self, score, table, weights, known, columns):
         """Fit the estimator to some columns of the transition."""
@@ -376,7 +392,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         within = np.ix_(first, first)
         of_first, models = self.initial_estimator_, [transition]
         best = initial = None
-        if self.initial == "shared":
+        if self._initial == "shared":
             best = transition.adjacency_[within]
             initial = transition.adjacency_probabilities_[within]
         elif of_first is not None:
@@ -459,8 +475,8 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         log_density : ndarray of shape (n_rows,)
             Log density of the variables given the `n_lags` rows before and the static
             variables; of the first row of a series, given the static variables alone.
-            NaN where the model says nothing: first rows if `initial` is None, and
-            others that lack some of the rows before.
+            NaN where the model says nothing: first rows if nothing is learned of them,
+            and others that lack some of the rows before.
         """
         check_is_fitted(self)
         _check_feature_names(self, X, reset=False)
@@ -475,7 +491,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
                 table = series.table(some, self._static, self.n_lags)
                 densities = _predictive.log_density(score, samples, table)
                 result[series.origin[some]] = densities
-        if self.initial is not None:
+        if self._initial is not None:
             score, samples = self._initial_part
             table = series.table(series.first, self._static)
             densities = _predictive.log_density(score, samples, table)
@@ -592,11 +608,11 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_counts(n_series=n_series, n_slices=n_slices)
-        if self.initial is None or self.n_lags > 1:
+        if self._initial is None or self.n_lags > 1:
             raise ValueError(
                 "sample needs a network of the first slice that leads to the others: "
-                "initial is not None, and n_lags=1. Or see forecast, which goes on "
-                "from rows that are given."
+                "several series to learn from, and n_lags=1. Or see forecast, which "
+                "goes on from rows that are given."
             )
         rng = check_random_state(random_state)
         score, samples = self._initial_part
@@ -611,7 +627,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         static, first = values[:, :n_static], values[:, n_static:]
         slices = first[:, None]
         if n_slices > 1:
-            dags = dags if self.initial == "shared" else None
+            dags = dags if self._initial == "shared" else None
             later = self._simulate(static, [first], n_slices - 1, rng, dags)
             slices = np.concatenate([slices, later], axis=1)
         groups = np.repeat(np.arange(n_series), n_slices)
@@ -667,7 +683,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
     @property
     def _initial_part(self):
         """Score and sampled DAGs of the first slice."""
-        if self.initial == "apart":
+        if self._initial == "apart":
             model = self.initial_estimator_
             return model.score_, model.dag_samples_
         model, there = self.transition_estimator_, self._in_first_slice
@@ -744,30 +760,38 @@ def times_of(X, time):
     return np.asarray(X[time] if isinstance(time, str) else np.asarray(X)[:, time])
 
 
-def complete_tables(table, first, n_lags):
-    """Rows without missing cells of the transition and of the first slice."""
-    if len(table) == 0:
+def rows_without_gaps(table, what):
+    """Which rows have no missing cells; warn if some have."""
+    complete, column = complete_rows(table)
+    if not complete.any():
         raise ValueError(
-            f"No row of X has the n_lags={n_lags} rows of its series before it: the "
-            "series are too short."
+            f"X has no {what} without missing cells, which are first in column "
+            f"{table.columns[column]!r}."
         )
-    kept = []
-    for rows, what in ((table, "transitions"), (first, "first rows")):
-        complete, column = complete_rows(rows)
-        if not complete.any():
-            raise ValueError(
-                f"X has no {what} without missing cells, which are first in column "
-                f"{rows.columns[column]!r}."
-            )
-        if not complete.all():
-            warnings.warn(
-                f"{np.sum(~complete)} of {len(complete)} {what} have missing cells, "
-                f"first in column {rows.columns[column]!r}; they are left out.",
-                UserWarning,
-                stacklevel=5,
-            )
-        kept.append(complete)
-    return kept
+    if not complete.all():
+        warnings.warn(
+            f"{np.sum(~complete)} of {len(complete)} {what} have missing cells, first "
+            f"in column {table.columns[column]!r}; they are left out.",
+            UserWarning,
+            stacklevel=6,
+        )
+    return complete
+
+
+def square(value, names, parameter):
+    """A matrix that is about the columns of the transition; others stay as they are."""
+    is_matrix = hasattr(value, "shape") or (
+        isinstance(value, list | tuple) and not is_union(value)
+    )
+    if not is_matrix:
+        return value
+    matrix = np.asarray(align_labels(value, names, parameter))
+    if matrix.shape != (len(names),) * 2:
+        raise ValueError(
+            f"{parameter} of the estimator must be about the {len(names)} columns of "
+            f"the transition, {', '.join(names)}; got the shape {matrix.shape}."
+        )
+    return matrix
 
 
 def check_counts(**counts):
