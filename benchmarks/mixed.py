@@ -25,10 +25,11 @@ import argparse
 import time
 import warnings
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
-from common import Table, best_of, in_process, write_results
+from common import Table, best_of, earlier_results, in_process, write_results
 
 from skbidag import IterativeSearchStructure, OrderMCMCStructure, graphs
 from skbidag.datasets import make_gaussian_network
@@ -36,7 +37,8 @@ from skbidag.graphs import topological_order
 from skbidag.metrics import edge_average_precision, structural_hamming_distance
 from skbidag.scores import BGe, ConditionalGaussian
 
-SIZES, ROWS, N_GRAPHS = (10, 40), (200, 1000, 5000), 6
+KINDS = ("conditional", "latent")
+SIZES, N_GRAPHS = ((10, 200), (10, 1000), (10, 5000), (40, 200), (40, 1000)), 6
 PEER_SECONDS, PEER_GRAPHS = 60, 2
 
 
@@ -247,34 +249,40 @@ def summary(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, nargs="+", default=SIZES, help="columns")
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="rows")
+    parser.add_argument("--kind", nargs="+", default=KINDS, choices=KINDS)
+    parser.add_argument("--n", type=int, nargs="+", help="columns")
+    parser.add_argument("--rows", type=int, nargs="+", help="rows")
     parser.add_argument("--graphs", type=int, default=N_GRAPHS, help="of each setting")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-peers", action="store_true", help="without pgmpy")
-    parser.add_argument("--name", default="mixed", help="name of the results")
-    parser.add_argument(
-        "--quick", action="store_true", help="two graphs of one setting"
-    )
     parser.add_argument("--times", action="store_true", help="of tables and searches")
+    parser.add_argument(
+        "--quick", action="store_true", help="two graphs of one setting, not written"
+    )
     args = parser.parse_args()
     if args.times:
         print_times()
         return
+    sizes = SIZES
+    if args.n or args.rows:
+        sizes = [*product(args.n or (10, 40), args.rows or (200, 1000, 5000))]
     if args.quick:
-        args.n, args.rows, args.graphs, args.name = (10,), (200,), 2, None
+        sizes, args.graphs = [(10, 200)], 2
+    settings = [(kind, *size) for kind, size in product(args.kind, sizes)]
+    # what is not run again stays
+    rows, note = earlier_results(
+        "mixed",
+        lambda row: (row["kind"], row["n"], row["N"]) not in settings,
+        f"{' and '.join(args.kind)} networks",
+    )
     table = Table("kind:>12 n:d N:d method:>12 graphs:d ap:.3f shd:.1f seconds:.2f")
-    rows = []
-    for kind in ("conditional", "latent"):
-        for n in args.n:
-            for n_rows in args.rows:
-                setting = kind, n, n_rows
-                found = run(setting, args.graphs, args.seed, not args.no_peers)
-                rows += found
-                for row in summary(found):
-                    table.add(row)
-                if args.name:
-                    write_results(args.name, rows, packages=("pgmpy",))
+    for setting in settings:
+        found = run(setting, args.graphs, args.seed, not args.no_peers)
+        rows += found
+        for row in summary(found):
+            table.add(row)
+        if not args.quick:
+            write_results("mixed", rows, packages=("pgmpy",), note=note)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from test_scores_mixed import mixed_data
 from helpers import all_dags
 from skbidag import (
     IterativeSearchStructure,
+    MarkovBlanketSelector,
     OrderMCMCStructure,
     PartitionMCMCStructure,
     PCSkeleton,
@@ -158,6 +159,28 @@ def test_constraints_hold():
     edges = model.edge_probabilities()
     assert edges[3, 0] == 1
     assert edges[1, 2] == 0
+
+
+# ---------------------------------------------------------------- the feature selector
+
+
+def test_the_selector_takes_mixed_columns():
+    rng = np.random.default_rng(0)
+    frame = mixed_frame(7, 400)
+    settings = {"n_iter": 20_000, "n_draws": 200, "random_state": 0}
+    selector = MarkovBlanketSelector(OrderMCMCStructure(**settings))
+    # a class and a number, each of which two columns of different kinds tell
+    on = 1.5 * frame["c0"] + 2.0 * (frame["d1"] == "top")
+    noise = rng.normal(size=len(frame))
+    for y in (
+        pd.Series(np.where(on + noise > 1.0, "ill", "well"), name="state"),
+        pd.Series(on + 0.3 * noise, name="level"),
+    ):
+        kept = selector.fit(frame, y).get_feature_names_out()
+        assert {"c0", "d1"} <= {*kept}
+        score = selector.estimator_.score_
+        assert isinstance(score, ConditionalGaussian)
+        assert score.is_categorical_[-1] == (y.name == "state")
 
 
 # ------------------------------------------------------------------------------- PC

@@ -70,19 +70,20 @@ cdef extern from *:
         }
     }
 
-    /* What lanes are worth: minus slope ln(last variance) and weight ln det of what
-       comes before it. `tail` stands in for the variables after the candidates. */
+    /* What lanes are worth given a set of size 2 half_size: minus (N + nu + l) / 2
+       times ln det, or, with a continuous child, times the logarithm of the variance
+       that is left of it, and half of ln det. `tail` has the variables after the
+       candidates, the child last. */
     SKB_CLONES void skb_lane_values(double *value, const double *tail,
-            const double *log_det, const double *slope, const double *weight,
-            double half_size, double child_sign, double floor, int n_tail)
+            const double *log_det, const double *power, const double *signs,
+            double half_size, int has_child, double floor, int n_tail)
     {
         for (int lane = 0; lane < SKB_LANES; lane += 4) {
             skb_vec least = SKB_ALL(floor), det = SKB_LOAD(log_det + lane);
-            skb_vec sign = SKB_LOAD(weight + lane), v, log_v, spread;
-            /* (N + nu + l) / 2, with the sign of the lane */
-            skb_vec w = SKB_LOAD(slope + lane) + half_size * sign;
+            skb_vec sign = SKB_LOAD(signs + lane), v, log_v, spread;
+            skb_vec half = SKB_LOAD(power + lane) + half_size * sign;
             if (n_tail == 0) {
-                SKB_STORE(value + lane, -w * det);
+                SKB_STORE(value + lane, -half * det);
                 continue;
             }
             v = SKB_LOAD(tail + lane);
@@ -95,10 +96,10 @@ cdef extern from *:
                 v = SKB_SELECT((skb_int)(spread < least), least, spread);
             }
             skb_log_to(&v, &log_v);
-            if (child_sign != 0.0)
-                SKB_STORE(value + lane, -w * log_v - 0.5 * sign * det);
+            if (has_child)
+                SKB_STORE(value + lane, -half * log_v - 0.5 * sign * det);
             else
-                SKB_STORE(value + lane, -w * (log_v + det));
+                SKB_STORE(value + lane, -half * (log_v + det));
         }
     }
 
@@ -143,7 +144,7 @@ cdef extern from *:
     ) noexcept nogil
     void skb_lane_values(
         double*, const double*, const double*, const double*, const double*, double,
-        double, double, int
+        int, double, int
     ) noexcept nogil
     void skb_row_sums(double*, const double*, double, Py_ssize_t) noexcept nogil
     void skb_add_array(double*, const double*, Py_ssize_t) noexcept nogil
@@ -222,7 +223,7 @@ cdef class MixedWalk:
         # Lanes that wait, and the levels of their walk.
         double[:, ::1] level
         double[:, ::1] log_det
-        double[::1] slope, sign, value
+        double[::1] power, sign, value
         Py_ssize_t[::1] lane_column
         int n_lanes, n_tail
         Py_ssize_t mask                # of the categorical candidates at hand
@@ -335,7 +336,7 @@ cdef class MixedWalk:
             (self.n_numbers + 1, size * (size + 1) // 2 * SKB_LANES)
         )
         self.log_det = np.zeros((self.n_numbers + 1, SKB_LANES))
-        self.slope, self.sign = np.zeros(SKB_LANES), np.zeros(SKB_LANES)
+        self.power, self.sign = np.zeros(SKB_LANES), np.zeros(SKB_LANES)
         self.value = np.empty(SKB_LANES)
         self.lane_column = np.zeros(SKB_LANES, dtype=np.intp)
         self.constant = np.empty((len(self.slot_column), self.n_numbers + 1))
@@ -579,7 +580,7 @@ cdef class MixedWalk:
             double count = sums[0], alpha = self.alpha_mu / n_cells
             double worth = alpha + count, mean
             Py_ssize_t numbers = self.n_numbers, narrow = self.narrow
-            Py_ssize_t a, b, variables
+            Py_ssize_t a, b
             const double* s = sums + 1
             const double* products = s + narrow
             const double* other
@@ -611,10 +612,8 @@ cdef class MixedWalk:
                 to += SKB_LANES
         if narrow > numbers:
             to[0] = products[0] - s[numbers] / worth * s[numbers] + self.prior_scale
-        # (N + nu + l) / 2 where the lane has l variables in all
-        variables = narrow - numbers + (far != NULL)
         self.sign[self.n_lanes] = sign
-        self.slope[self.n_lanes] = sign * (count + self.surplus + variables) / 2
+        self.power[self.n_lanes] = sign * (count + self.surplus + self.n_tail) / 2
         self.lane_column[self.n_lanes] = self.slot_column[slot]
         self.n_lanes += 1
         if self.n_lanes == SKB_LANES:
@@ -679,7 +678,7 @@ cdef class MixedWalk:
         for lane in range(self.n_lanes, SKB_LANES):
             for entry in range(entries):
                 self.level[0, entry * SKB_LANES + lane] = 1.0
-            self.slope[lane] = self.sign[lane] = 0.0
+            self.power[lane] = self.sign[lane] = 0.0
             self.lane_column[lane] = self.slot_column[0]
         self.walk(0, 0, 0)
         self.n_lanes = 0
@@ -700,8 +699,8 @@ cdef class MixedWalk:
         if not self.only_full or size == numbers:
             last = level + (m * (m + 1) - tail * (tail + 1)) // 2 * SKB_LANES
             skb_lane_values(
-                &self.value[0], last, &self.log_det[size, 0], &self.slope[0],
-                &self.sign[0], 0.5 * size, 0.0 if self.child_levels else 1.0,
+                &self.value[0], last, &self.log_det[size, 0], &self.power[0],
+                &self.sign[0], 0.5 * size, self.child_levels == 0,
                 self.prior_scale, tail,
             )
             for lane in range(self.n_lanes):
