@@ -25,6 +25,7 @@ from skbidag._fitted import EdgesMixin, RowsMixin
 from skbidag._problem import Problem
 from skbidag._search import Searcher
 from skbidag._search_space import MOST_PARENTS, is_union
+from skbidag._skeleton import ALPHA
 from skbidag._sklearn import (
     HasMethods,
     Interval,
@@ -52,13 +53,13 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
         "score": [StrOptions(SCORE_NAMES), BaseScore],
         "categorical_features": [StrOptions({"auto"}), None, "array-like"],
         "search_space": [
-            StrOptions({"pc", "glasso", "iterative", "full"}),
+            StrOptions({"pc", "ges", "glasso", "exact", "iterative", "full"}),
             "array-like",
             callable,
             HasMethods("fit"),
             list,
         ],
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+        "alpha": ALPHA,
         "max_parents": [
             StrOptions({"auto"}),
             Interval(Integral, 0, MOST_PARENTS, closed="both"),
