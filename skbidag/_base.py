@@ -414,7 +414,7 @@ class SamplerMixin:
             entropy=entropy,
             n_jobs=self.n_jobs,
         )
-        if isinstance(search, BaseStructure):
+        if isinstance(search, StructureLearner):
             best = in_order_of(problem.names, search, search.adjacency_)
             # other constraints than those of the search may rule its DAG out
             if space.contains(best):

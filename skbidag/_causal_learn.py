@@ -1,4 +1,4 @@
-"""The only module that knows causal-learn: any test of its, and its orientation.
+"""The only module that knows causal-learn: its tests, its orientation, its GES.
 
 causal-learn is imported when it is needed: importing it takes seconds, and a skeleton
 from the compiled search does without.
@@ -7,6 +7,7 @@ A pair of nodes in causal-learn's graph has two end points: ``G.graph[i, j]`` is
 at i of the edge between i and j, -1 a tail and 1 an arrowhead.
 """
 
+import warnings
 from collections import Counter
 from contextlib import contextmanager
 from functools import partial
@@ -96,7 +97,7 @@ def find_skeleton(
         graph = _orient(graph, forbidden, required)
     n_depths = max(counted.n_tests, default=-1) + 1
     n_tests = [counted.n_tests[depth] for depth in range(n_depths)]
-    return skeleton, _to_directed(graph, skeleton), separators, n_tests
+    return skeleton, _to_directed(graph.G.graph, skeleton), separators, n_tests
 
 
 @contextmanager
@@ -168,6 +169,44 @@ def _node_names(n_features):
     return [f"X{i + 1}" for i in range(n_features)]
 
 
+# Greedy equivalence search ---------------------------------------------------
+
+
+def greedy_equivalence_search(X, penalty):
+    """The CPDAG that causal-learn's GES finds.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Floats, which are scored by BIC, or codes of categories, by BDeu. No column is
+        constant.
+    penalty : float
+        The price of a parameter in BIC, over the logarithm of the number of rows.
+
+    Returns
+    -------
+    cpdag : ndarray of bool, shape (n_features, n_features)
+        [i, j] without [j, i] is the edge i -> j.
+    """
+    from causallearn.search.ScoreBased.GES import ges
+
+    n_features = X.shape[1]
+    if X.dtype.kind == "f":
+        how = {
+            "score_func": "local_score_BIC",
+            "parameters": {"lambda_value": penalty},
+        }
+    elif n_features == 2:
+        # the prior of its BDeu has no number for this: the pair is left to the score
+        return ~np.eye(2, dtype=bool)
+    else:
+        how = {"score_func": "local_score_BDeu"}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of features is much larger")
+        graph = ges(X, **how)["G"]
+    return _to_directed(graph.graph, graph.graph != 0)
+
+
 # Orientation -----------------------------------------------------------------
 
 
@@ -189,7 +228,8 @@ def orient_skeleton(skeleton, separators, forbidden, required):
         The CPDAG: [i, j] without [j, i] is the edge i -> j.
     """
     graph = to_causal_graph(skeleton, separators)
-    return _to_directed(orient_quickly(graph, forbidden, required), skeleton)
+    oriented = orient_quickly(graph, forbidden, required)
+    return _to_directed(oriented.G.graph, skeleton)
 
 
 def oriented_graph(skeleton, separators, forbidden, required, names=None):
@@ -279,8 +319,8 @@ def _orient(graph, forbidden, required):
     return Meek.meek(graph, background_knowledge=knowledge)
 
 
-def _to_directed(graph, skeleton):
+def _to_directed(ends, skeleton):
     """Read the CPDAG, where [i, j] is i -> j, from causal-learn's end points."""
     # What is not an arrow one way is left open.
-    arrow = (graph.G.graph == -1) & (graph.G.graph.T == 1)
+    arrow = (ends == -1) & (ends.T == 1)
     return skeleton & ~arrow.T

@@ -50,7 +50,8 @@ class ExactStructure(StructureLearner):
         Which parents a node may have, as in :class:`OrderMCMCStructure`. Answers are
         exact for the DAGs of this space.
     alpha : float, sequence of floats or "auto", default="auto"
-        Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
+        Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``; of
+        several levels, the skeletons are united.
     max_parents : int or "auto", default="auto"
         The largest permissible set. A node with more candidates keeps the strongest,
         with a warning. "auto" is all of them.
@@ -146,6 +147,10 @@ class ExactStructure(StructureLearner):
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **StructureLearner._parameter_constraints,
+        "search_space": [
+            StrOptions({"pc", "ges", "glasso", "exact", "full"}),
+            *StructureLearner._parameter_constraints["search_space"][1:],
+        ],
         "posterior": [StrOptions({OVER_DAGS, ORDER_WEIGHTED, BEST_ALONE})],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
     }
@@ -156,7 +161,7 @@ class ExactStructure(StructureLearner):
         *,
         categorical_features: str | ArrayLike | None = "auto",
         search_space: Any = "full",
-        alpha: float | Literal["auto"] = "auto",
+        alpha: float | Sequence[float] | Literal["auto"] = "auto",
         max_parents: int | Literal["auto"] = "auto",
         forbidden_edges: Edges = None,
         required_edges: Edges = None,

@@ -40,14 +40,16 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         column. "auto" takes strings, booleans, categories and integers with few
         different values as categorical, other numbers as continuous, and warns where
         it guesses; the user guide has the rule. A `score` object decides by itself.
-    search_space : {"pc", "glasso", "full"}, array, callable, estimator or \
-            list, default="pc"
-        Where to start: PC's skeleton, the non-zero entries of a graphical lasso's
-        precision matrix, all, an (n, n) 0/1 array of permitted edges whose entry
-        [i, j] concerns i -> j, a callable that makes one from the data, an
-        estimator that learns one, or a list of these for their union.
-    alpha : float or "auto", default="auto"
-        Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
+    search_space : {"pc", "ges", "glasso", "exact", "full"}, array, callable, \
+            estimator or list, default="pc"
+        Where to start: PC's skeleton, the edges that :class:`GESSkeleton` finds, the
+        non-zero entries of a graphical lasso's precision matrix, the edges of the best
+        DAG of all (up to some 20 variables), all, an (n, n) 0/1 array of permitted
+        edges whose entry [i, j] concerns i -> j, a callable that makes one from the
+        data, an estimator that learns one, or a list of these for their union.
+    alpha : float, sequence of floats or "auto", default="auto"
+        Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``; of
+        several levels, the skeletons are united.
     extra_parent : bool, default=True
         Whether each node may take one parent from outside its permissible set, with
         more than 256 variables one of the strongest.
@@ -246,7 +248,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
         **OrderStructure._parameter_constraints,
         "search_space": [
-            StrOptions({"pc", "glasso", "full"}),
+            StrOptions({"pc", "ges", "glasso", "exact", "full"}),
             *OrderStructure._parameter_constraints["search_space"][1:],
         ],
         "soft_limit": [Interval(Integral, 0, None, closed="left")],
@@ -272,7 +274,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         *,
         categorical_features: str | ArrayLike | None = "auto",
         search_space: Any = "pc",
-        alpha: float | Literal["auto"] = "auto",
+        alpha: float | Sequence[float] | Literal["auto"] = "auto",
         extra_parent: bool = True,
         max_parents: int | Literal["auto"] = "auto",
         soft_limit: int = 12,

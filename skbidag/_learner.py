@@ -31,6 +31,7 @@ from skbidag._problem import Problem
 from skbidag._score_space import ScoreSpace
 from skbidag._search import Searcher
 from skbidag._search_space import MOST_PARENTS, is_union
+from skbidag._skeleton import ALPHA
 from skbidag._sklearn import (
     HasMethods,
     Interval,
@@ -65,14 +66,14 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
         "score": [StrOptions(SCORE_NAMES), BaseScore],
         "categorical_features": [StrOptions({"auto"}), None, "array-like"],
         "search_space": [
-            StrOptions({"pc", "glasso", "iterative", "full"}),
+            StrOptions({"pc", "ges", "glasso", "exact", "iterative", "full"}),
             "array-like",
             callable,
             HasMethods("fit"),
             ScoreSpace,
             list,
         ],
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+        "alpha": ALPHA,
         "max_parents": [
             StrOptions({"auto"}),
             Interval(Integral, 0, MOST_PARENTS, closed="both"),

@@ -100,11 +100,13 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         column. "auto" takes strings, booleans, categories and integers with few
         different values as categorical, other numbers as continuous, and warns where
         it guesses; the user guide has the rule. A `score` object decides by itself.
-    search_space : {"iterative", "pc", "glasso", "full"}, array, callable, \
-            estimator or list, default="iterative"
+    search_space : {"iterative", "pc", "ges", "glasso", "exact", "full"}, array, \
+            callable, estimator or list, default="iterative"
         Which parents a node may have: what :class:`IterativeSearchStructure` ends
-        with, from whose best DAG the chains then start; PC's skeleton; the non-zero
-        entries of a graphical lasso's precision matrix; all; an (n, n) 0/1 array of
+        with, from whose best DAG the chains then start; PC's skeleton; the edges
+        that :class:`GESSkeleton` finds; the non-zero entries of a graphical lasso's
+        precision matrix; the edges of the best DAG of all (up to some 20 variables);
+        all; an (n, n) 0/1 array of
         permitted edges whose entry [i, j] concerns i -> j; a callable that makes
         one from the data; an estimator that learns one (``search_space_``,
         ``precision_`` or ``adjacency_``, such as :class:`PCSkeleton`); an
@@ -112,8 +114,9 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         with the score and constraints of this estimator; the same fitted and frozen,
         ``FrozenEstimator(search)``; a :class:`ScoreSpace`, whose scores are used if
         they are of the same data; or a list of these for their union.
-    alpha : float or "auto", default="auto"
-        Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``.
+    alpha : float, sequence of floats or "auto", default="auto"
+        Significance level of PC's tests. "auto" is ``min(0.4, 20 / n_features)``; of
+        several levels, the skeletons are united.
     extra_parent : bool, default=True
         Whether each node may take one parent from outside its permissible set, with
         more than 256 variables one of the strongest.
@@ -294,7 +297,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         *,
         categorical_features: str | ArrayLike | None = "auto",
         search_space: Any = "iterative",
-        alpha: float | Literal["auto"] = "auto",
+        alpha: float | Sequence[float] | Literal["auto"] = "auto",
         extra_parent: bool = True,
         max_parents: int | Literal["auto"] = "auto",
         forbidden_edges: Edges = None,

@@ -1,8 +1,9 @@
 """Search spaces: which parents each node may have.
 
-A space starts from a graph of plausible edges (PC's skeleton, a graphical lasso,
-everything, or what the user gives), from which forbidden edges are taken and to
-which required ones are added, and which is cut down to `max_parents` per node.
+A space starts from a graph of plausible edges (PC's skeleton, what GES finds, a
+graphical lasso, the best DAG of all, everything, or what the user gives), from which
+forbidden edges are taken and to which required ones are added, and which is cut down to
+`max_parents` per node.
 Whether everything can be had is a matter of what the tables cost, see `parent_limit`.
 """
 
@@ -16,6 +17,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skbidag._constraints import resolve_edges
 from skbidag._data import display_name, names_of
+from skbidag._dynamic_programming import check_effort, find_best_dag
+from skbidag._ges import GESSkeleton
 from skbidag._outsiders import strongest_beside
 from skbidag._pc import evidence_skeleton
 from skbidag._skeleton import PCSkeleton, with_test_for
@@ -184,10 +187,11 @@ def start_space(
     ----------
     problem : Problem
         Score, data and constraints.
-    search_space : {"pc", "glasso", "full"}, array, callable, estimator or list
+    search_space : {"pc", "ges", "glasso", "exact", "full"}, array, callable, \
+estimator or list
         Where the edges come from; a list stands for the union of its members.
-    alpha : float or "auto"
-        Significance level of PC's tests.
+    alpha : float, sequence of floats or "auto"
+        Significance level of PC's tests; of several, the skeletons are united.
     extended : bool
         Whether nodes may take one parent from outside.
     max_parents : int or "auto"
@@ -226,7 +230,8 @@ def permitted_edges(search_space, problem, *, pc, seed=None):
 
     Parameters
     ----------
-    search_space : {"pc", "glasso", "full"}, array, callable, estimator or list
+    search_space : {"pc", "ges", "glasso", "exact", "full"}, array, callable, \
+estimator or list
         Where the edges come from; a list stands for the union of its members.
     problem : Problem
         The data and what is known of edges. PC does not test pairs that are
@@ -280,19 +285,28 @@ def edges_by_word(word, problem, pc):
         # Undecided edges go unmentioned: the score decides, and `trim` names a node
         # that has too many.
         return constrained._find_edges(X, weights)
+    if word in ("ges", "glasso") and has_both_kinds(problem):
+        raise ValueError(f"search_space='{word}' needs data of one kind.")
+    if word == "ges":
+        return GESSkeleton()._find_edges(repeat_rows(X, weights, "search_space='ges'"))
+    if word == "exact":
+        return edges_of_best_dag(problem)
     if word == "glasso":
-        if isinstance(problem.score, ConditionalGaussian):
-            raise ValueError("search_space='glasso' needs continuous data.")
         return glasso_edges(repeat_rows(X, weights, "search_space='glasso'"))
     raise ValueError(
-        f"search_space must be 'pc', 'glasso', 'iterative', 'full', an array, a "
-        f"callable, an estimator or a list of these; got {word!r}."
+        f"search_space must be 'pc', 'ges', 'glasso', 'exact', 'iterative', 'full', an "
+        f"array, a callable, an estimator or a list of these; got {word!r}."
     )
 
 
 def is_mixed(pc, problem):
     """Whether PC is to test mixed data by their score."""
-    return isinstance(problem.score, ConditionalGaussian) and pc.test == "auto"
+    return has_both_kinds(problem) and pc.test == "auto"
+
+
+def has_both_kinds(problem):
+    """Whether the data are mixed."""
+    return isinstance(problem.score.of_all_rows, ConditionalGaussian)
 
 
 def mixed_edges(pc, problem):
@@ -306,6 +320,17 @@ def mixed_edges(pc, problem):
         orient=pc.orient,
     )
     return result.directed if pc.orient else result.skeleton
+
+
+def edges_of_best_dag(problem):
+    """The edges, both ways, of the DAG with the highest score of all."""
+    if problem.constraints.background.any():
+        raise ValueError("search_space='exact' does not go with a background.")
+    everything = ~np.eye(problem.n_features, dtype=bool)
+    space = make_space(everything, problem.constraints, extended=False)
+    check_effort(space, None)
+    best = find_best_dag(problem.score, space)
+    return best | best.T
 
 
 def is_union(search_space):
@@ -337,6 +362,11 @@ def repeat_rows(X, sample_weight, who):
 def edges_of_estimator(estimator, X, sample_weight, seed=None):
     """Fit a clone, and read a graph off what it learned."""
     fitted = with_test_for(clone(estimator), X)
+    if isinstance(fitted, GESSkeleton):
+        # the data's type tells their kind, as a score sees them
+        return fitted._find_edges(
+            repeat_rows(X, sample_weight, type(estimator).__name__)
+        )
     open_seeds = [
         name
         for name, value in fitted.get_params().items()

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from itertools import zip_longest
 from numbers import Integral, Real
 from typing import Self
 
@@ -22,6 +23,13 @@ from skbidag._sklearn import (
     _num_samples,
 )
 
+# What `alpha` may be, here and in the estimators that run PC
+ALPHA = [
+    StrOptions({"auto"}),
+    Interval(Real, 0, 1, closed="neither"),
+    "array-like",
+]
+
 # What test="auto" is
 TEST_OF_KIND = {"continuous": "fisherz", "categorical": "gsq", "mixed": "evidence"}
 
@@ -35,9 +43,10 @@ class PCSkeleton(BaseEstimator):
 
     Parameters
     ----------
-    alpha : float or "auto", default="auto"
+    alpha : float, sequence of floats or "auto", default="auto"
         Significance level of the tests: larger values permit more edges. "auto" is
-        ``min(0.4, 20 / n_features)``.
+        ``min(0.4, 20 / n_features)``. Of several levels, the edges that any of them
+        leaves are permitted: a larger level need not leave all edges of a smaller one.
     test : str, default="auto"
         "fisherz" for continuous data, "gsq" or "chisq" for discrete data, "evidence"
         for mixed data (Bayes factors of :class:`~skbidag.scores.ConditionalGaussian`,
@@ -78,7 +87,7 @@ class PCSkeleton(BaseEstimator):
         Notes. A warning tells if there are any.
     causal_graph_ : causallearn.graph.GraphClass.CausalGraph
         The result as causal-learn has it, with its separating sets and directions. It
-        is made when it is asked for, see Notes.
+        is made when it is asked for, see Notes. There is none of several levels.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -129,7 +138,7 @@ class PCSkeleton(BaseEstimator):
     """
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
+        "alpha": ALPHA,
         "test": [str],
         "orient": ["boolean"],
         "max_conditioning": [None, Interval(Integral, 0, None, closed="left")],
@@ -144,7 +153,7 @@ class PCSkeleton(BaseEstimator):
     def __init__(
         self,
         *,
-        alpha: float | str = "auto",
+        alpha: float | Sequence[float] | str = "auto",
         test: str = "auto",
         orient: bool = False,
         max_conditioning: int | None = None,
@@ -214,33 +223,54 @@ class PCSkeleton(BaseEstimator):
         )
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, _num_samples(X))
-        alpha = self.alpha
-        if alpha == "auto":
-            alpha = min(0.4, 20 / n_features)
-        result = pc_skeleton(
-            X,
-            alpha=alpha,
-            test=test,
-            sample_weight=sample_weight,
-            forbidden=constraints.forbidden,
-            required=constraints.required,
-            max_conditioning=self.max_conditioning,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            accelerate=self.accelerate,
-            orient=self.orient,
+        results = [
+            pc_skeleton(
+                X,
+                alpha=alpha,
+                test=test,
+                sample_weight=sample_weight,
+                forbidden=constraints.forbidden,
+                required=constraints.required,
+                max_conditioning=self.max_conditioning,
+                n_jobs=self.n_jobs,
+                random_state=self.random_state,
+                accelerate=self.accelerate,
+                orient=self.orient,
+            )
+            for alpha in self._levels(n_features)
+        ]
+        self._result = results[0] if len(results) == 1 else None
+        self._causal_graph = None
+        counts = zip_longest(*(result.n_tests for result in results), fillvalue=0)
+        self.n_tests_ = [sum(of_size) for of_size in counts]
+        decided = [result.skeleton & ~result.undecided for result in results]
+        undecided = np.logical_or.reduce([result.undecided for result in results])
+        self.undecided_ = undecided & ~np.logical_or.reduce(decided)
+        found = np.logical_or.reduce(
+            [result.directed if self.orient else result.skeleton for result in results]
         )
-        self._result, self._causal_graph = result, None
-        self.n_tests_ = result.n_tests
-        self.undecided_ = result.undecided
-        found = result.directed if self.orient else result.skeleton
         self.search_space_ = (found & ~constraints.forbidden) | constraints.required
         return self.search_space_
+
+    def _levels(self, n_features):
+        """The significance levels."""
+        if isinstance(self.alpha, str):
+            return [min(0.4, 20 / n_features)]
+        levels = np.atleast_1d(np.asarray(self.alpha, dtype=float))
+        within = (levels > 0) & (levels < 1)
+        if levels.ndim != 1 or not len(levels) or not within.all():
+            raise ValueError(
+                "alpha must be a number between 0 and 1, or a sequence of such, got "
+                f"{self.alpha!r}."
+            )
+        return levels.tolist()
 
     @property
     def causal_graph_(self):
         """The result as causal-learn's ``CausalGraph``, made when it is asked for."""
         check_is_fitted(self)
+        if self._result is None:
+            raise AttributeError("causal_graph_ is there of one alpha, not of several.")
         if self._causal_graph is None:
             self._causal_graph = self._result.causal_graph(names_of(self))
         return self._causal_graph

@@ -6,6 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbidag import (
     ExactStructure,
+    GESSkeleton,
     IterativeSearchStructure,
     MarkovBlanketSelector,
     OrderMCMCStructure,
@@ -38,6 +39,7 @@ ESTIMATORS = [
     MarkovBlanketSelector(SEEDED, threshold=0.0),
     MarkovBlanketSelector(SEEDED, target=0, threshold=0.0),
     PCSkeleton(),
+    GESSkeleton(),
 ]
 
 DEFAULTS = [

@@ -2,13 +2,17 @@
 
 import itertools
 import pickle
+import sys
+from functools import cache
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from sklearn import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_param_validation
 
@@ -20,8 +24,21 @@ from enumeration import (
     make_space,
     sparse,
 )
-from helpers import MadeUpScore, all_dags, read_data, read_exact_posterior
-from skbidag import ExactStructure, PartitionMCMCStructure
+from helpers import (
+    MadeUpScore,
+    all_dags,
+    control_c,
+    python_process,
+    quick,
+    read_data,
+    read_exact_posterior,
+)
+from skbidag import (
+    ExactStructure,
+    MarkovBlanketSelector,
+    PartitionMCMCStructure,
+    causal_effects,
+)
 from skbidag._dynamic_programming import (
     ORDER_WEIGHTED,
     OVER_DAGS,
@@ -31,6 +48,8 @@ from skbidag._dynamic_programming import (
 )
 from skbidag._tables import build_tables
 from skbidag.datasets import make_gaussian_network
+from skbidag.diagnostics import edge_diagnostics
+from skbidag.inspection import EdgeProbabilityDisplay, GraphDisplay
 from skbidag.scores import BDe, BGe, CategoricalBIC, GaussianBIC
 
 POSTERIORS = [OVER_DAGS, ORDER_WEIGHTED]
@@ -102,23 +121,24 @@ PROBLEMS = {
 }
 
 
-def n_orders(dags):
-    """How many orders each DAG fits."""
-    n = dags.shape[1]
+@cache
+def dags_and_orders(n):
+    """All DAGs, and how many orders each of them fits."""
+    dags = all_dags(n)
     counts = np.zeros(len(dags))
     for order in itertools.permutations(range(n)):
         place = np.argsort(order)
         counts += ~(dags & (place[:, None] > place)).any(axis=(1, 2))
-    return counts
+    return dags, counts
 
 
 def enumerated(score, space, posterior):
     """All DAGs, their probabilities and log scores."""
-    dags = all_dags(space.n_features)
+    dags, n_orders = dags_and_orders(space.n_features)
     tables = build_tables(score, space)
     probabilities, log_scores = dag_posterior(tables, dags)
     if posterior == ORDER_WEIGHTED:
-        weights = log_scores + np.log(n_orders(dags))
+        weights = log_scores + np.log(n_orders)
         probabilities = np.exp(weights - logsumexp(weights))
     return dags, probabilities, log_scores
 
@@ -429,3 +449,47 @@ def test_memory_limit_and_what_would_help(X):
     with pytest.raises(MemoryError, match=r"posterior='order-weighted'"):
         ExactStructure(memory_limit=7000).fit(X)
     ExactStructure(memory_limit=1e6).fit(X)
+
+
+def test_samplers_start_from_the_best_dag(X):
+    exact = ExactStructure(posterior="best DAG alone").fit(X)
+    model = quick(PartitionMCMCStructure, search_space=FrozenEstimator(exact)).fit(X)
+    assert_array_equal(model.search_space_, exact.search_space_)
+    assert model.log_score_ == exact.log_score_
+
+
+def test_what_else_takes_a_fitted_estimator(X):
+    model = ExactStructure(random_state=0).fit(X)
+    effects = causal_effects(model, random_state=0)
+    assert effects.mean.shape == (5, 5)
+    drawn = edge_diagnostics(model)["probability"]
+    assert_allclose(drawn, model.dag_samples_[:].mean(axis=0))
+    selector = MarkovBlanketSelector(ExactStructure(n_draws=50, random_state=0))
+    assert selector.fit(X[:, 1:], X[:, 0]).get_support().shape == (4,)
+    GraphDisplay.from_estimator(model)
+    EdgeProbabilityDisplay.from_estimator(model)
+    plt.close("all")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_control_c():
+    script = """
+        import sys, time
+        import numpy as np
+        from skbidag import ExactStructure
+        from skbidag import _dynamic_programming as programming
+        sums = programming.layer_sums
+        def announced(layers):
+            print("begun")
+            return sums(layers)
+        programming.layer_sums = announced
+        X = np.random.default_rng(0).normal(size=(50, 17))
+        try:
+            ExactStructure().fit(X)
+        except KeyboardInterrupt:
+            print(time.process_time(), file=sys.stderr)
+    """
+    with python_process(script) as process:
+        assert process.stdout.readline() == "begun\n"
+        assert control_c(process) < 2.0  # of some twenty seconds

@@ -233,7 +233,7 @@ def _add_model(parser):
     option("--edge-penalty", type=float, help="each edge divides the score by this")
     option(
         "--search-space",
-        choices=["iterative", "pc", "glasso", "full"],
+        choices=["iterative", "pc", "ges", "glasso", "exact", "full"],
         help="which parents are considered, see the user guide",
     )
     option("--alpha", type=float, help="significance level of PC's tests")

@@ -49,6 +49,7 @@ States (U, T) are numbered in base 3: digit i is 0 if i is not in U, 1 if it is 
 alone, and 2 if it is in T. With t(S) the sum of 3^i over S, that is t(U) + t(T).
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t
 
@@ -120,6 +121,7 @@ cdef extern from *:
 
 cdef enum:
     MOST_NODES = 30
+    BETWEEN_SIGNALS = 512  # sets R, then a look whether somebody pressed Ctrl-C
 
 
 cdef inline Py_ssize_t without_bit(Py_ssize_t mask, Py_ssize_t node) noexcept nogil:
@@ -458,36 +460,49 @@ def layer_sums(Layers layers):
     cdef:
         Py_ssize_t n = layers.n_nodes
         Py_ssize_t everything = (<Py_ssize_t> 1 << n) - 1
-        Py_ssize_t below, last, t, n_next
+        Py_ssize_t below
         # the last number is that of all nodes as one layer
         double[::1] ending = np.zeros(2 * layers.number[everything] + 1)
         double[::1] totals = np.empty(1 << n)
-        double weight
         unsigned float_mode
-    with nogil:
-        float_mode = skb_flush_tiny()
+    float_mode = skb_flush_tiny()
+    try:
         ending[0] = 1.0
         for below in range(everything):
-            if not layers.enter(below):
-                continue
-            n_next = <Py_ssize_t> 1 << layers.n_outside
-            for t in range(n_next):
-                totals[t] = 0.0
-            last = below
-            while True:  # over the layers T' within R, or the empty one of none
-                weight = ending[layers.number[below] + layers.number[last]]
-                if weight > 0.0:
-                    layers.multiply(below, last)
-                    skb_add_times(&totals[0], &layers.products[0], weight, n_next)
-                last = (last - 1) & below
-                if last == 0 or below == 0:
-                    break
-            for t in range(1, n_next):
-                ending[layers.number[below] + 2 * layers.number[layers.sets[t]]] = (
-                    totals[t] * layers.factor(below, t)
-                )
+            if below % BETWEEN_SIGNALS == 0:
+                PyErr_CheckSignals()
+            with nogil:
+                pass_on(layers, below, &ending[0], &totals[0])
+    finally:
         skb_restore_tiny(float_mode)
     return np.asarray(ending)
+
+
+cdef void pass_on(
+    Layers layers, Py_ssize_t below, double *ending, double *totals
+) noexcept nogil:
+    """Add what the DAGs on R pass on to those with one layer more."""
+    cdef:
+        Py_ssize_t last, t, n_next
+        double weight
+    if not layers.enter(below):
+        return
+    n_next = <Py_ssize_t> 1 << layers.n_outside
+    for t in range(n_next):
+        totals[t] = 0.0
+    last = below
+    while True:  # over the layers T' within R, or the empty one of none
+        weight = ending[layers.number[below] + layers.number[last]]
+        if weight > 0.0:
+            layers.multiply(below, last)
+            skb_add_times(totals, &layers.products[0], weight, n_next)
+        last = (last - 1) & below
+        if last == 0 or below == 0:
+            break
+    for t in range(1, n_next):
+        ending[layers.number[below] + 2 * layers.number[layers.sets[t]]] = (
+            totals[t] * layers.factor(below, t)
+        )
 
 
 def layer_weights(Layers layers, double[::1] ending):
@@ -508,53 +523,67 @@ def layer_weights(Layers layers, double[::1] ending):
     cdef:
         Py_ssize_t n = layers.n_nodes
         Py_ssize_t everything = (<Py_ssize_t> 1 << n) - 1
-        Py_ssize_t below, last, t, n_next, state, node, k
+        Py_ssize_t below, last, state
         double[:, ::1] weights = np.zeros((n, everything // 2 + 1))
         double[::1] following = np.empty(everything + 1)  # of R, for each T
         double[::1] folded = np.empty(everything + 1)
-        double derivatives[MOST_NODES]
         double total = 0.0
-        double here, part
         unsigned float_mode
-    with nogil:
-        float_mode = skb_flush_tiny()
-        last = everything
-        while last:
-            state = layers.number[everything] + layers.number[last]
-            total += ending[state]
-            ending[state] = 1.0
-            last = (last - 1) & everything
+    last = everything
+    while last:
+        state = layers.number[everything] + layers.number[last]
+        total += ending[state]
+        ending[state] = 1.0
+        last = (last - 1) & everything
+    float_mode = skb_flush_tiny()
+    try:
         for below in range(everything - 1, -1, -1):
-            if not layers.enter(below):
-                continue
-            n_next = <Py_ssize_t> 1 << layers.n_outside
-            following[0] = 0.0
-            for t in range(1, n_next):
-                following[t] = layers.factor(below, t) * ending[
-                    layers.number[below] + 2 * layers.number[layers.sets[t]]
-                ]
-            last = below
-            while True:
-                state = layers.number[below] + layers.number[last]
-                here = ending[state]
-                if here > 0.0:
-                    layers.multiply(below, last)
-                    ending[state] = differentiate(
-                        layers, &following[0], &folded[0], derivatives
-                    )
-                    for k in range(layers.n_outside):
-                        node = layers.outside[k]
-                        part = here * derivatives[k] / total
-                        weights[node, without_bit(below, node)] += part
-                        if below:
-                            weights[node, without_bit(below ^ last, node)] -= (
-                                part * (1.0 - layers.shares[k])
-                            )
-                last = (last - 1) & below
-                if last == 0 or below == 0:
-                    break
+            if below % BETWEEN_SIGNALS == 0:
+                PyErr_CheckSignals()
+            with nogil:
+                hand_back(
+                    layers, below, total, &ending[0], &following[0], &folded[0], weights
+                )
+    finally:
         skb_restore_tiny(float_mode)
     return np.asarray(weights)
+
+
+cdef void hand_back(
+    Layers layers, Py_ssize_t below, double total, double *ending, double *following,
+    double *folded, double[:, ::1] weights
+) noexcept nogil:
+    """What follows the DAGs on R, and the weights of R and of R without T'."""
+    cdef:
+        Py_ssize_t last, t, n_next, state, node, k
+        double derivatives[MOST_NODES]
+        double here, part
+    if not layers.enter(below):
+        return
+    n_next = <Py_ssize_t> 1 << layers.n_outside
+    following[0] = 0.0
+    for t in range(1, n_next):
+        following[t] = layers.factor(below, t) * ending[
+            layers.number[below] + 2 * layers.number[layers.sets[t]]
+        ]
+    last = below
+    while True:
+        state = layers.number[below] + layers.number[last]
+        here = ending[state]
+        if here > 0.0:
+            layers.multiply(below, last)
+            ending[state] = differentiate(layers, following, folded, derivatives)
+            for k in range(layers.n_outside):
+                node = layers.outside[k]
+                part = here * derivatives[k] / total
+                weights[node, without_bit(below, node)] += part
+                if below:
+                    weights[node, without_bit(below ^ last, node)] -= (
+                        part * (1.0 - layers.shares[k])
+                    )
+        last = (last - 1) & below
+        if last == 0 or below == 0:
+            break
 
 
 cdef double differentiate(

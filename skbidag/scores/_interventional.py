@@ -292,6 +292,10 @@ class InterventionalMixedScore(
     def sample_predictive_rows(self, rows, node, parents, rng):
         return self.scores_[node].sample_predictive_rows(rows, node, parents, rng)
 
+    def log_bayes_factors(self, node, parents, others):
+        """Log Bayes factors of further parents, in the rows of the node."""
+        return self.scores_[node].log_bayes_factors(node, parents, others)
+
     def typical(self, node):
         return self.scores_[node].typical(node)
 
