@@ -121,7 +121,9 @@ def main():
                 results.append(measure(network, hub, seed, max_parents=limit))
             row = {"hub": kind, "size": size, "n": n, "N": n_samples}
             row |= {"limit": str(limit), "graphs": n_graphs}
-            row |= {key: float(np.mean([r[key] for r in results])) for key in results[0]}
+            row |= {
+                key: float(np.mean([r[key] for r in results])) for key in results[0]
+            }
             row["lowest"] = float(min(r["above"] for r in results))
             table.add(row)
             rows.append(row)
