@@ -39,6 +39,7 @@ from skbidag._search._expansion import (
 from skbidag._search._orders import random_order, search_orders, starting_orders
 from skbidag._search._reversals import Reversals
 from skbidag._search._spaces import EXPANSION_FIELDS, SpaceSearch
+from skbidag._search._turning import turn_blankets
 from skbidag._search_space import make_space
 from skbidag._tables import build_tables
 from skbidag.datasets import make_discrete_network, make_gaussian_network
@@ -645,7 +646,12 @@ def test_expand_lets_the_dag_in_first():
         calls.append(adjacency)
         return Reversals(problem, 4)(adjacency)
 
-    rest = problem, settings, reversals, partial(paying_pairs, problem=problem)
+    def turned(adjacency):
+        calls.append(adjacency)
+        return turn_blankets(adjacency, problem, 4, 0)
+
+    pairs = partial(paying_pairs, problem=problem)
+    rest = problem, settings, reversals, turned, pairs
     space, same = expand(np.zeros_like(dag), dag, *rest)
     assert not calls
     assert same is dag
@@ -653,6 +659,13 @@ def test_expand_lets_the_dag_in_first():
     # with nothing new in the DAG there is something else
     space, better = expand(dag, dag, *rest)
     assert len(calls) == 1
+    assert (space.sum(axis=0) <= 4).all()
+    # and if no edge can be reversed, other parents of a node
+    while (better := Reversals(problem, 4)(dag)) is not None:
+        dag = better
+    calls.clear()
+    space, better = expand(dag, dag, *rest)
+    assert len(calls) == 2
     assert space.sum() > dag.sum()
     assert problem.score.dag_score(better) >= problem.score.dag_score(dag)
     assert (space.sum(axis=0) <= 4).all()

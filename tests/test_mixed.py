@@ -205,7 +205,7 @@ def test_pc_by_evidence():
             search_space=space, extra_parent=False, n_iter=400, n_draws=20
         ).fit(frame)
         assert not model.search_space_[~expected].any()
-    with pytest.raises(ValueError, match="needs continuous data"):
+    with pytest.raises(ValueError, match="needs data of one kind"):
         OrderMCMCStructure(search_space="glasso").fit(frame)
 
 

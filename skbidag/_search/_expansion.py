@@ -148,10 +148,7 @@ def merge_graph(permitted, adjacency, merge, soft_limit, hard_limit, forbidden):
 
 
 def let_in(permitted, adjacency, problem, settings):
-    """Let a DAG into a space; where there is no room, its parents at least.
-
-    Hubs get the room that they need.
-    """
+    """Let a DAG into a space; where there is no room, its parents at least."""
     larger = merge_graph(
         permitted,
         adjacency,
@@ -160,9 +157,14 @@ def let_in(permitted, adjacency, problem, settings):
         settings.max_parents,
         problem.constraints.forbidden,
     )
-    hubs = hub_parents(larger, adjacency, problem, settings)
+    return make_room(larger, adjacency, adjacency, problem, settings.max_parents)
+
+
+def let_in_hubs(permitted, adjacency, problem, settings):
+    """Let in what nodes need whose parents in a DAG fill their sets."""
+    hubs = hub_parents(permitted, adjacency, problem, settings)
     limits = np.maximum(settings.max_parents, hubs.sum(axis=0))
-    return make_room(larger, adjacency | hubs, adjacency, problem, limits)
+    return make_room(permitted, hubs, adjacency, problem, limits)
 
 
 def once_per_dag(function, *args):
@@ -178,15 +180,16 @@ def once_per_dag(function, *args):
     return remembered
 
 
-def expand(permitted, adjacency, problem, settings, reversals, pairs):
+def expand(permitted, adjacency, problem, settings, reversals, turned, pairs):
     """Let a DAG, and what else looks promising beside it, into a space.
 
-    First the DAG itself. Once that adds nothing: the DAG that reversals of single
-    edges lead to; the other parents of each node's children, for to turn such a
-    child into a parent they must become parents too; pairs of parents. `reversals`
-    and `pairs` are `Reversals` and `paying_pairs` of a DAG. With many variables
-    reversals are tried at once: they lead further than the search over orders, and
-    take less time.
+    First the DAG itself. Once that adds nothing: more parents for hubs; the DAG that
+    reversals of single edges lead to, or one in which nodes with large blankets have
+    other parents; the other parents of each node's children, for to turn such a child
+    into a parent they must become parents too; pairs of parents. `reversals`,
+    `turned` and `pairs` are `Reversals`, `turn_blankets` and `paying_pairs` of a DAG.
+    With many variables reversals are tried at once: they lead further than the search
+    over orders, and take less time.
 
     Returns
     -------
@@ -197,15 +200,18 @@ def expand(permitted, adjacency, problem, settings, reversals, pairs):
     """
     limit, forbidden = settings.max_parents, problem.constraints.forbidden
     larger = let_in(permitted, adjacency, problem, settings)
+    if np.array_equal(larger, permitted):
+        larger = let_in_hubs(permitted, adjacency, problem, settings)
     new = not np.array_equal(larger, permitted)
     if new and problem.outsiders is None:
         return larger, adjacency
     if settings.thorough:
         better = reversals(adjacency)
+        if better is None and not new:
+            better = turned(adjacency)
         if better is not None:
             neighbors = (better | better.T) & ~forbidden
-            larger = make_room(larger, neighbors, better, problem, limit)
-            return let_in(larger, better, problem, settings), better
+            return make_room(larger, neighbors, better, problem, limit), better
     if new:
         return larger, adjacency
     blankets = moral_graph(adjacency) & ~forbidden

@@ -34,7 +34,7 @@ def hub_parents(permitted, adjacency, problem, settings):
         Of each hub, its parents in the DAG and those that it should have beside;
         nothing for other nodes.
     """
-    usual, most = settings.max_parents, settings.hub_limit
+    usual, most = settings.max_parents, settings.hub_limit or settings.max_parents
     parents = np.zeros_like(adjacency)
     if most <= usual:
         return parents
@@ -55,3 +55,24 @@ def hub_parents(permitted, adjacency, problem, settings):
     room = max(0, MOST_HUBS - int(is_hub.sum()))
     parents[:, waiting[: max(0, len(waiting) - room)]] = False
     return parents
+
+
+def without_needless_room(permitted, adjacency, problem, usual):
+    """Cut sets down to the usual size where a DAG's parents do not need more.
+
+    A search may have taken a node for a hub that was none in the end; chains would pay
+    for its table. It keeps its parents, and the strongest of the others.
+    """
+    permitted = permitted.copy()
+    too_large = permitted.sum(axis=0) > usual
+    for node in np.flatnonzero(too_large & (adjacency.sum(axis=0) < usual)):
+        kept, _ = problem.score.select_parents(
+            node,
+            np.flatnonzero(permitted[:, node]),
+            usual,
+            kept=np.flatnonzero((adjacency | problem.constraints.required)[:, node]),
+            stop=False,
+        )
+        permitted[:, node] = False
+        permitted[kept, node] = True
+    return permitted

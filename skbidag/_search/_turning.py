@@ -13,20 +13,22 @@ to do without the node and all that is below. Given these, the best pair of pare
 found, for it takes two, then more of them one by one. The DAG that this leads to is
 tried in earnest.
 
-Cost: for each node a forward selection for each variable in its blanket, and one look
-at pairs.
+A blanket that fits the permissible set is the search's over orders, whose tables have
+all its subsets. So this is for nodes with larger ones. For each of these it takes a
+forward selection for each variable in the blanket, and one look at pairs.
 """
 
 import numpy as np
 
 from skbidag._search._expansion import descendants
 from skbidag._search._orders import LEAST_GAIN
+from skbidag.graphs import moral_graph
 
 # Pairs from which parents are selected.
 N_STARTS = 3
 
 
-def turn_blankets(adjacency, problem, max_parents):
+def turn_blankets(adjacency, problem, max_parents, usual_size):
     """Choose nodes' parents from their blankets while it pays.
 
     Parameters
@@ -37,6 +39,8 @@ def turn_blankets(adjacency, problem, max_parents):
         Score and constraints.
     max_parents : int
         The most parents of a node.
+    usual_size : int
+        Blankets up to this size are left alone.
 
     Returns
     -------
@@ -44,7 +48,7 @@ def turn_blankets(adjacency, problem, max_parents):
         The better DAG, or None where nothing pays.
     """
     best = None
-    for node in np.flatnonzero(adjacency.any(axis=1)):
+    for node in np.flatnonzero(moral_graph(adjacency).sum(axis=0) > usual_size):
         better = turn_blanket(adjacency, node, problem, max_parents)
         if better is not None:
             adjacency = best = better
@@ -130,7 +134,9 @@ def add_parents(adjacency, node, problem, max_parents):
 
 def value_of(score, adjacency, node):
     """Log score of a node with its parents in a DAG."""
-    return score.local_score(node, np.flatnonzero(adjacency[:, node]))
+    # a selection that adds nothing is compiled, where `local_score` checks its input
+    parents = np.flatnonzero(adjacency[:, node])
+    return score.select_parents(node, parents, len(parents), kept=parents)[1]
 
 
 def select_by_worth(problem, node, worth, max_parents):
@@ -187,7 +193,7 @@ def starting_pairs(score, node, required, worth):
 def add_by_worth(score, node, parents, worth, max_parents):
     """Forward selection from given parents; returns the set, and all it is worth."""
     parents = [int(parent) for parent in parents]
-    value = score.local_score(node, parents)
+    _, value = score.select_parents(node, parents, len(parents), kept=parents)
     while len(parents) < max_parents:
         scores = score.addition_scores(node, parents) + worth
         parent = int(np.argmax(scores))
