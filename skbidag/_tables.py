@@ -30,6 +30,7 @@ import numpy as np
 from skbidag._core._subsets import subset_maxima, subset_sums
 from skbidag._core._tables import TableViews
 from skbidag._data import display_name
+from skbidag._growth import MOST_NEWCOMERS, grow_maxima
 from skbidag._parallel import run_threads
 from skbidag._workspace import Workspace
 
@@ -397,17 +398,22 @@ def build_tables(
     """
     workspace = Workspace() if workspace is None else workspace
     kept = {t.node: t for t in previous if is_current(t, space)}
-    for table in previous:
-        if table.node not in kept:
-            table.release(workspace)
+    others = {t.node: t for t in previous if t.node not in kept}
+    growing = {}
+    if maxima and not (scores or sums):
+        growing = {node: t for node, t in others.items() if can_grow(t, space)}
+    for node in others.keys() - growing.keys():
+        others[node].release(workspace)
     held = np.zeros(space.n_features)
     held[list(kept)] = [table.n_bytes for table in kept.values()]
-    check_memory(
-        space, memory_limit, names, scores + sums + maxima, held, workspace.free_bytes
-    )
+    spare = workspace.free_bytes + sum(t.n_bytes for t in growing.values())
+    check_memory(space, memory_limit, names, scores + sums + maxima, held, spare)
 
     def build(node):
         table = kept.get(node)
+        if node in growing:
+            table = grown_table(score, space, growing[node], workspace)
+            growing[node].release(workspace)
         if table is None:
             table = score_table(score, space, node, workspace, scores or sums)
         if sums:
@@ -422,10 +428,54 @@ def build_tables(
 def is_current(table, space):
     """Tell whether a table still describes its node's parents in `space`."""
     return (
-        np.array_equal(table.candidates, space.candidates(table.node))
+        np.array_equal(np.sort(table.candidates), space.candidates(table.node))
         and np.array_equal(table.outsiders, space.outsiders(table.node))
         and table.required == space.required_mask(table.node)
         and (table.width > 1) == space.extended
+    )
+
+
+def can_grow(table, space):
+    """Tell whether a new table's maxima can be made out of an earlier one's."""
+    node = table.node
+    candidates, outsiders = space.candidates(node), space.outsiders(node)
+    everybody = np.append(table.candidates, table.outsiders)
+    return (
+        table.maxima is not None
+        and space.extended
+        and not (table.scattered or table.required or space.required_mask(node))
+        and np.array_equal(table.columns, table_columns(space, node))
+        and np.array_equal(np.sort(everybody), np.union1d(candidates, outsiders))
+        and len(np.setdiff1d(candidates, table.candidates)) <= MOST_NEWCOMERS
+    )
+
+
+def grown_table(score, space, earlier, workspace):
+    """A table of maxima made out of an earlier one, or None if the score cannot."""
+    node = earlier.node
+    candidates, outsiders = space.candidates(node), space.outsiders(node)
+    staying = earlier.candidates[np.isin(earlier.candidates, candidates)]
+    newcomers = np.setdiff1d(candidates, staying)
+
+    def fill(newcomer, floor, candidates, out):
+        return score.fill_table_beside(
+            newcomer, floor, node, candidates, outsiders, earlier.base_column, out
+        )
+
+    maxima = grow_maxima(
+        (earlier.candidates, earlier.maxima),
+        staying,
+        newcomers,
+        outsiders,
+        earlier.base_column,
+        workspace.take,
+        fill,
+    )
+    if maxima is None:
+        return None
+    candidates = np.append(staying, newcomers)
+    return NodeTable(
+        node, candidates, outsiders, 0, earlier.columns, None, maxima=maxima
     )
 
 

@@ -78,6 +78,7 @@ cdef class DiscreteWalk:
         # an outsider of each class or (0) with none.
         double[::1] n_configurations
         int[::1] number_of
+        int[::1] row_of            # of a subset; -1 for none, -2 on the way to one
         int[:, ::1] table
         # The row groups of the subset at each depth.
         int[:, ::1] order
@@ -99,6 +100,7 @@ cdef class DiscreteWalk:
         # best score within it, and whether its supersets cannot do better.
         bint best_only
         double[::1] best
+        const double[::1] floor    # of that, or None
         unsigned char[::1] dead
         double log_child_levels
         double odds_to_gain        # from any further parents, at most
@@ -133,7 +135,7 @@ cdef class DiscreteWalk:
     def fill_table(
         self, int node, candidates, Outsiders outsiders, int base_column, log_odds,
         double pseudo_count, double cost, double[:, :] out, *, fixed=None,
-        bint best_only=False
+        bint best_only=False, floor=None
     ):
         """Write the score of every subset of `candidates` into a table.
 
@@ -162,6 +164,8 @@ cdef class DiscreteWalk:
         best_only : bool, default=False
             Whether entries may be left as they are where a subset in the base column
             scores higher.
+        floor : ndarray of float64 of shape (2**n_candidates,), default=None
+            Scores in the place of which entries may be left, too.
         """
         self.n_candidates = len(candidates)
         if out.shape[0] != 1 << self.n_candidates:
@@ -193,9 +197,72 @@ cdef class DiscreteWalk:
         self.best_only = best_only and not (self.worth.bayes and self.fractions)
         if self.best_only:
             self.set_bounds(node, log_odds[candidates], log_odds[outsiders.variables])
+            self.floor = floor
         with nogil:
             self.visit(0, 0, self.n_candidates, log_prior)
         self.out = None
+
+    def fill_rows(
+        self, int node, candidates, Outsiders outsiders, int base_column, log_odds,
+        double pseudo_count, double cost, masks, double[:, :] out, *, fixed=None
+    ):
+        """Write the scores of some subsets of `candidates`, as rows of a table.
+
+        Parameters
+        ----------
+        node, candidates, outsiders, base_column, log_odds, pseudo_count, cost, fixed
+            As for `fill_table`; the child has two levels at least.
+        masks : ndarray of int
+            The subsets.
+        out : ndarray of float64 of shape (n_masks, n_columns)
+            A row for each of them.
+        """
+        cdef Py_ssize_t mask
+        cdef const Py_ssize_t[::1] configuration = self.together
+        cdef double n_configurations = 1.0
+        cdef double log_prior = 0.0
+        if fixed is not None:
+            configuration, n_configurations, log_prior = fixed
+        self.n_candidates = len(candidates)
+        self.candidates = np.ascontiguousarray(candidates, dtype=np.intc)
+        self.outsiders = outsiders
+        self.log_odds = np.ascontiguousarray(log_odds)
+        self.cost = cost
+        self.base_column = base_column
+        self.out = out
+        self.best_only = False
+        # The walk comes to a subset by way of those without its lowest candidates.
+        row_of = np.full(1 << self.n_candidates, -1, dtype=np.intc)
+        for mask in masks:
+            while mask:
+                mask &= mask - 1
+                row_of[mask] = -2
+        row_of[masks] = np.arange(len(masks))
+        self.row_of = row_of
+        self.find_tables(node, n_configurations, pseudo_count)
+        self.begin(node, self.n_candidates, configuration)
+        with nogil:
+            self.visit_some(0, 0, self.n_candidates, log_prior)
+        self.out = None
+
+    cdef void visit_some(
+        self, int depth, Py_ssize_t mask, int lowest, double log_prior
+    ) noexcept nogil:
+        """Score the subset at `depth` if it is asked for, then go on as `visit` does.
+        """
+        cdef int k, candidate
+        cdef Py_ssize_t larger
+        if self.row_of[mask] >= 0:
+            self.score_subset(
+                depth, self.row_of[mask], self.number_of[mask], log_prior
+            )
+        for k in range(lowest):
+            larger = mask | (<Py_ssize_t>1 << k)
+            if self.row_of[larger] == -1:
+                continue
+            candidate = self.candidates[k]
+            self.split(depth, &self.codes[candidate, 0], self.n_levels[candidate])
+            self.visit_some(depth + 1, larger, k, log_prior + self.log_odds[candidate])
 
     def best_set(
         self, int node, candidates, Outsiders outsiders, log_odds,
@@ -591,6 +658,8 @@ cdef class DiscreteWalk:
         cdef double best = score
         cdef double limit
         cdef int k
+        if self.floor is not None:
+            best = max(best, self.floor[mask])
         for k in range(self.n_candidates):
             if mask >> k & 1:
                 best = max(best, self.best[mask ^ (<Py_ssize_t>1 << k)])

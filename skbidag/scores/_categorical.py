@@ -22,6 +22,10 @@ MOST_COUNTS = 2e7
 # The largest sets of which all are scored, and about how long a cell takes there.
 MOST_TOGETHER = 4
 CELL_SECONDS = 5e-9
+# Candidates from which on it pays to try which outsiders matter, and how many sets are
+# drawn for that.
+SCREENED_CANDIDATES = 10
+N_DRAWN_SETS = 64
 
 
 class CategoricalScore(BaseScore):
@@ -81,6 +85,7 @@ class CategoricalScore(BaseScore):
         # Who fills tables in another way has other maxima, too.
         if "fill_table" in vars(cls) and "fill_table_for_maxima" not in vars(cls):
             cls.fill_table_for_maxima = BaseScore.fill_table_for_maxima
+            cls.fill_table_beside = BaseScore.fill_table_beside
 
     def _fit(self, X, sample_weight):
         columns, declared = columns_of(X)
@@ -119,13 +124,9 @@ class CategoricalScore(BaseScore):
 
     def addition_scores(self, node, parents):
         parents = np.asarray(parents, dtype=np.intp)
-        n_configurations = np.prod(self.n_levels_[parents].astype(float))
-        if n_configurations > MOST_CONFIGURATIONS:
+        fixed = self._fixed(node, parents)
+        if fixed[1] > MOST_CONFIGURATIONS:
             return super().addition_scores(node, parents)
-        configuration, _ = _configurations(
-            self._columns[parents], self.n_levels_[parents], self._columns.shape[1]
-        )
-        log_odds = self.log_prior_odds_[parents, node].sum()
         n = self.n_features_in_
         table = np.empty((1, n + 1))
         self._fill_table(
@@ -134,7 +135,7 @@ class CategoricalScore(BaseScore):
             self._walks.all_variables,
             n,
             table,
-            fixed=(configuration, n_configurations, log_odds),
+            fixed=fixed,
         )
         log_scores = table[0, :n]
         log_scores[parents] = log_scores[node] = -np.inf
@@ -189,8 +190,70 @@ class CategoricalScore(BaseScore):
     def fill_table_for_maxima(
         self, node, candidates, outsiders, base_column, out, columns=None
     ):
-        outsiders = self._walks.outsiders(outsiders, columns)
+        promising = self._promising(node, candidates, outsiders)
+        if columns is not None:
+            columns = columns[np.isin(outsiders, promising)]
+        outsiders = self._walks.outsiders(promising, columns)
         self._fill_table(node, candidates, outsiders, base_column, out, best_only=True)
+
+    def fill_table_beside(
+        self, parent, floor, node, candidates, outsiders, base_column, out
+    ):
+        beside = np.array([parent])
+        promising = self._promising(node, candidates, outsiders, beside, floor)
+        self._fill_table(
+            node,
+            candidates,
+            self._walks.outsiders(promising),
+            base_column,
+            out,
+            fixed=self._fixed(node, beside),
+            best_only=True,
+            floor=floor,
+        )
+        return True
+
+    def _promising(self, node, candidates, outsiders, beside=(), floor=None):
+        """Outsiders that raise the score beside some of the sets that are tried.
+
+        Most of them never do, and the others are counted many times as fast if they
+        are few. The sets are those of up to two candidates, those around forward
+        selection's, and some that are drawn: with few rows it may take many parents.
+        """
+        n_candidates, n_outsiders = len(candidates), len(outsiders)
+        if n_candidates < SCREENED_CANDIDATES or self.n_levels_[node] == 1:
+            return outsiders
+        selected, _ = self.select_parents(node, candidates, n_candidates, kept=beside)
+        path = [k for s in selected for k in np.flatnonzero(candidates == s)]
+        masks = masks_to_try(n_candidates, path)
+        scores = np.empty((len(masks), n_outsiders + 1))
+        pseudo_count, cost = self.kernel_constants(node)
+        self._walks.fill_rows(
+            node,
+            candidates,
+            self._walks.outsiders(outsiders, np.arange(n_outsiders)),
+            n_outsiders,
+            self.log_prior_odds_[:, node],
+            pseudo_count,
+            cost,
+            masks,
+            scores,
+            fixed=self._fixed(node, np.asarray(beside, dtype=np.intp)),
+        )
+        within = masks[:, None] & ~masks == 0
+        best = np.where(within.T, scores[:, -1], -np.inf).max(axis=1)
+        if floor is not None:
+            best = np.maximum(best, floor[masks])
+        return outsiders[(scores[:, :-1] > best[:, None]).any(axis=0)]
+
+    def _fixed(self, node, parents):
+        """What the kernel has to know of parents that every set has."""
+        n_configurations = np.prod(self.n_levels_[parents].astype(float))
+        configuration, _ = _configurations(
+            self._columns[parents], self.n_levels_[parents], self._columns.shape[1]
+        )
+        log_odds = self.log_prior_odds_[parents, node].sum()
+        return configuration, n_configurations, log_odds
 
     def _fill_table(self, node, candidates, outsiders, base_column, out, **options):
         """Let the kernel fill a table."""
@@ -206,6 +269,24 @@ class CategoricalScore(BaseScore):
             out,
             **options,
         )
+
+
+def masks_to_try(n_candidates, path):
+    """Subsets of candidates beside which outsiders are tried, sorted.
+
+    Parameters
+    ----------
+    n_candidates : int
+        Number of candidates.
+    path : list of int
+        Candidates in the order in which they were selected.
+    """
+    bits = 1 << np.arange(n_candidates)
+    steps = np.append(0, np.cumsum(bits[path]))
+    around = [steps, (steps[:, None] ^ bits).ravel()]
+    pairs = (bits[:, None] | bits).ravel()
+    drawn = np.random.default_rng(0).integers(0, 1 << n_candidates, N_DRAWN_SETS)
+    return np.unique(np.concatenate([*around, pairs, drawn]))
 
 
 def _collapse(codes, weights, n_levels):

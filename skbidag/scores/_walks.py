@@ -46,6 +46,11 @@ class Walks:
         with self._walk() as walk:
             walk.fill_table(*arguments, **options)
 
+    def fill_rows(self, *arguments, **options):
+        """Fill rows of a table as :meth:`DiscreteWalk.fill_rows` does."""
+        with self._walk() as walk:
+            walk.fill_rows(*arguments, **options)
+
     def best_set(self, *arguments):
         """Find the best small parent set as :meth:`DiscreteWalk.best_set` does."""
         with self._walk() as walk:

@@ -249,6 +249,30 @@ class BaseScore(ABC, BaseEstimator):
         where = {} if columns is None else {"columns": columns}
         self.fill_table(node, candidates, outsiders, base_column, out, **where)
 
+    def fill_table_beside(
+        self, parent, floor, node, candidates, outsiders, base_column, out
+    ):
+        """Like `fill_table_for_maxima`, of the sets that all have one more parent.
+
+        Parameters
+        ----------
+        parent : int
+            The parent that every set has, beside a subset of the candidates.
+        floor : ndarray of shape (2**K,)
+            What the best subset of each row's candidates scores without it. Entries
+            that are below may stay as they are, too.
+        node, candidates, outsiders, base_column
+            As in :meth:`fill_table`.
+        out : ndarray of shape (2**K, n_columns)
+            As in :meth:`fill_table_for_maxima`.
+
+        Returns
+        -------
+        done : bool
+            False where the score has no such way, and tables are built afresh.
+        """
+        return False
+
     def _finite_score(self, node, parents):
         """Give the local score; sums over a table cannot hold an infinite one."""
         log_score = self.local_score(node, parents)
