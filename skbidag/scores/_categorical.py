@@ -22,9 +22,10 @@ MOST_COUNTS = 2e7
 # The largest sets of which all are scored, and about how long a cell takes there.
 MOST_TOGETHER = 4
 CELL_SECONDS = 5e-9
-# Candidates from which on it pays to try which outsiders matter, and how many sets are
-# drawn for that.
+# Candidates and rows from which on it pays to try which outsiders matter, and how many
+# sets are drawn for that. With fewer rows most of them matter somewhere.
 SCREENED_CANDIDATES = 10
+SCREENED_ROWS = 256
 N_DRAWN_SETS = 64
 
 
@@ -221,7 +222,11 @@ class CategoricalScore(BaseScore):
         selection's, and some that are drawn: with few rows it may take many parents.
         """
         n_candidates, n_outsiders = len(candidates), len(outsiders)
-        if n_candidates < SCREENED_CANDIDATES or self.n_levels_[node] == 1:
+        if (
+            n_candidates < SCREENED_CANDIDATES
+            or self._columns.shape[1] < SCREENED_ROWS
+            or self.n_levels_[node] == 1
+        ):
             return outsiders
         selected, _ = self.select_parents(node, candidates, n_candidates, kept=beside)
         path = [k for s in selected for k in np.flatnonzero(candidates == s)]
