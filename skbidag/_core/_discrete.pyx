@@ -528,10 +528,11 @@ cdef class DiscreteWalk:
     ) noexcept nogil:
         """Split a group by a binary column; give the number of new groups so far.
 
-        One pass without branches: both kinds of rows are put aside.
+        One pass without branches: rows with a 0 go where they belong, if there are
+        several, and the others are put aside.
         """
-        cdef int* zeros = &self.aside[0]
-        cdef int* ones = zeros + self.n_rows
+        cdef int* zeros = new_order + front[0]
+        cdef int* ones = &self.aside[0]
         cdef int n_zeros = 0
         cdef int n_ones = 0
         cdef int place, row
@@ -541,7 +542,13 @@ cdef class DiscreteWalk:
             ones[n_ones] = row
             n_ones += x[row]
             n_zeros += 1 - x[row]
-        n_new = put_group(new_order, new_start, n_new, zeros, n_zeros, front, back)
+        if n_zeros == 1:
+            back[0] -= 1
+            new_order[back[0]] = zeros[0]
+        elif n_zeros > 1:
+            new_start[n_new] = front[0]
+            n_new += 1
+            front[0] += n_zeros
         return put_group(new_order, new_start, n_new, ones, n_ones, front, back)
 
     cdef int split_group(

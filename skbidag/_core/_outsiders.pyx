@@ -8,18 +8,20 @@ equal levels of the child. The score of the set plus an outsider needs the count
 outsider's levels in each segment, and what they are worth (`_worth.pyx`).
 
 Outsiders with the same number of levels, a class, share f and g and lie side by side,
-so that a row adds to the counts of all of them at once, 16 bytes an instruction:
-counting takes a fraction of the time of looking up f and g. So what is looked up is
-worth as much as possible. Of a group of up to four rows it matters only which of them
-the outsider tells apart: one bit for each pair of rows, and what these bits are worth
-is looked up at once. In larger ones a binary outsider takes one look-up for each
-segment, of f(n) + f(size − n), and one of g. With more levels, the counts of all cells
-of a small group together make one number below 128. Many groups have segments of the
-same sizes and share those tables. What none of this suits (many levels, weighted rows)
-is counted outsider by outsider.
+so that a row adds to the counts of all of them at once, 16 or 32 bytes an instruction
+(`_bytes.pxd`): counting takes a fraction of the time of looking up f and g. So what is
+looked up is worth as much as possible. Of a group of up to four rows it matters only
+which of them the outsider tells apart. Pairs and triples of rows with the same levels
+of the child are worth the same, so it is counted how often an outsider tells them
+apart, for all classes at once, and looked up in the end; fours take a look-up each, by
+one bit for each pair of rows. In larger groups a binary outsider takes one look-up for
+each segment, of f(n) + f(size − n), and one of g. With more levels, the counts of all
+cells of a small group together make one number below 128. Many groups have segments of
+the same sizes and share those tables. What none of this suits (many levels, weighted
+rows) is counted outsider by outsider.
 
-The state of a tally is the scores of one class, to which every group adds its part, in
-the order of the groups: the same bits whatever was tallied before.
+The state of a tally is the scores of all classes, to which every group adds its part, in
+a fixed order: the same bits whatever was tallied before.
 
 Cost: O(N · levels / 16) per outsider to count, with a look-up for each small group and
 one for each cell of a large one.
@@ -437,10 +439,15 @@ cdef class Tally:
             memset(&self.block[0], 0, (self.levels - 1) * width)
             for level in range(1, self.levels):
                 block = &self.block[(level - 1) * width]
-                skb_add_rows(
-                    self.dense, self.stride, rows + place, n, <unsigned char>level, 1,
-                    width, block
-                )
+                if self.levels == 2:
+                    skb_add_binary_rows(
+                        self.dense, self.stride, rows + place, n, width, block
+                    )
+                else:
+                    skb_add_rows(
+                        self.dense, self.stride, rows + place, n,
+                        <unsigned char>level, 1, width, block
+                    )
                 count = first + level * width
                 for j in range(width):
                     count[j] += block[j]

@@ -242,7 +242,8 @@ class BaseScore(ABC, BaseEstimator):
         out : ndarray of shape (2**K, n_columns)
             Filled with -inf. Entries for which a subset of their candidates, in the
             base column, scores higher may stay so: a score that can tell without
-            computing them saves most of a large table.
+            computing them, or has good reason to expect it of an outsider, saves most
+            of a large table. Entries of the base column that are not beaten are there.
         columns : ndarray of int, default=None
             As in :meth:`fill_table`.
         """
