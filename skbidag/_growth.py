@@ -39,12 +39,12 @@ def grow_maxima(earlier, candidates, newcomers, outsiders, base_column, take, fi
     fill : callable
         ``fill(newcomer, floor, candidates, out)`` writes the scores of the sets of
         `candidates` that all have the newcomer beside; where one is below its row's
-        `floor` it may be left out. False if it cannot.
+        `floor` it may be left out.
 
     Returns
     -------
-    maxima : ndarray of shape (2**(n_candidates + n_newcomers), width) or None
-        The table, whose last bits are the newcomers'; None if it cannot be made.
+    maxima : ndarray of shape (2**(n_candidates + n_newcomers), width)
+        The table, whose last bits are the newcomers'.
     """
     before, old = earlier
     width = old.shape[1]
@@ -61,8 +61,7 @@ def grow_maxima(earlier, candidates, newcomers, outsiders, base_column, take, fi
         lower, upper = maxima[:size], maxima[size : 2 * size]
         upper.fill(-np.inf)
         floor = np.ascontiguousarray(lower[:, base_column])
-        if not fill(newcomer, floor, candidates, upper):
-            return None
+        fill(newcomer, floor, candidates, upper)
         subset_maxima(upper)
         np.maximum(upper, lower, out=upper)
         candidates = np.append(candidates, newcomer)

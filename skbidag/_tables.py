@@ -400,7 +400,7 @@ def build_tables(
     kept = {t.node: t for t in previous if is_current(t, space)}
     others = {t.node: t for t in previous if t.node not in kept}
     growing = {}
-    if maxima and not (scores or sums):
+    if maxima and score.grows_tables and not (scores or sums):
         growing = {node: t for node, t in others.items() if can_grow(t, space)}
     for node in others.keys() - growing.keys():
         others[node].release(workspace)
@@ -414,7 +414,7 @@ def build_tables(
         if node in growing:
             table = grown_table(score, space, growing[node], workspace)
             growing[node].release(workspace)
-        if table is None:
+        elif table is None:
             table = score_table(score, space, node, workspace, scores or sums)
         if sums:
             table.add_sums(workspace)
@@ -451,14 +451,14 @@ def can_grow(table, space):
 
 
 def grown_table(score, space, earlier, workspace):
-    """A table of maxima made out of an earlier one, or None if the score cannot."""
+    """A table of maxima made out of an earlier one."""
     node = earlier.node
     candidates, outsiders = space.candidates(node), space.outsiders(node)
     staying = earlier.candidates[np.isin(earlier.candidates, candidates)]
     newcomers = np.setdiff1d(candidates, staying)
 
     def fill(newcomer, floor, candidates, out):
-        return score.fill_table_beside(
+        score.fill_table_beside(
             newcomer, floor, node, candidates, outsiders, earlier.base_column, out
         )
 
@@ -471,8 +471,6 @@ def grown_table(score, space, earlier, workspace):
         workspace.take,
         fill,
     )
-    if maxima is None:
-        return None
     candidates = np.append(staying, newcomers)
     return NodeTable(
         node, candidates, outsiders, 0, earlier.columns, None, maxima=maxima

@@ -28,6 +28,9 @@ cells only become more. So no superset of a set with c cells scores above −c l
 Campos & Ji 2011, with cells in the place of configurations), nor by BIC above minus the
 cost of the set itself. Once a subset does better than that, the set's supersets cannot
 matter.
+
+The same walk scores some subsets alone (`fill_rows`), or all that are small, with the
+outsiders as last members, and keeps nothing but the best set (`best_set`).
 """
 
 from cython cimport final
@@ -185,12 +188,7 @@ cdef class DiscreteWalk:
                 np.asarray(out)
             )
             return
-        self.candidates = candidates
-        self.outsiders = outsiders
-        self.log_odds = log_odds
-        self.cost = cost
-        self.base_column = base_column
-        self.out = out
+        self.ask(candidates, outsiders, log_odds, cost, base_column, out)
         self.find_tables(node, n_configurations, pseudo_count)
         self.begin(node, self.n_candidates, configuration)
         # A fraction of an observation may have a probability above 1/r.
@@ -223,14 +221,7 @@ cdef class DiscreteWalk:
         cdef double log_prior = 0.0
         if fixed is not None:
             configuration, n_configurations, log_prior = fixed
-        self.n_candidates = len(candidates)
-        self.candidates = np.ascontiguousarray(candidates, dtype=np.intc)
-        self.outsiders = outsiders
-        self.log_odds = np.ascontiguousarray(log_odds)
-        self.cost = cost
-        self.base_column = base_column
-        self.out = out
-        self.best_only = False
+        self.ask(candidates, outsiders, log_odds, cost, base_column, out)
         # The walk comes to a subset by way of those without its lowest candidates.
         row_of = np.full(1 << self.n_candidates, -1, dtype=np.intc)
         for mask in masks:
@@ -294,14 +285,7 @@ cdef class DiscreteWalk:
             Its score.
         """
         cdef double[:, :] row = np.empty((1, len(self.n_levels) + 1))
-        self.n_candidates = len(candidates)
-        self.candidates = np.ascontiguousarray(candidates, dtype=np.intc)
-        self.outsiders = outsiders
-        self.log_odds = np.ascontiguousarray(log_odds)
-        self.cost = cost
-        self.base_column = row.shape[1] - 1
-        self.out = row
-        self.best_only = False
+        self.ask(candidates, outsiders, log_odds, cost, row.shape[1] - 1, row)
         self.chosen = np.zeros(len(self.n_levels), dtype=np.uint8)
         self.best_chosen = np.full(size, -1, dtype=np.intc)
         self.best_found = -INFINITY
@@ -339,6 +323,20 @@ cdef class DiscreteWalk:
                 log_prior + self.log_odds[candidate]
             )
             self.chosen[candidate] = False
+
+    cdef object ask(
+        self, candidates, Outsiders outsiders, log_odds, double cost, int base_column,
+        double[:, :] out
+    ):
+        """Note what a call asks for; see `fill_table`."""
+        self.n_candidates = len(candidates)
+        self.candidates = np.ascontiguousarray(candidates, dtype=np.intc)
+        self.outsiders = outsiders
+        self.log_odds = np.ascontiguousarray(log_odds)
+        self.cost = cost
+        self.base_column = base_column
+        self.out = out
+        self.best_only = False
 
     cdef object begin(
         self, int node, int depths, const Py_ssize_t[::1] configuration

@@ -20,8 +20,8 @@ cells of a small group together make one number below 128. Many groups have segm
 the same sizes and share those tables. What none of this suits (many levels, weighted
 rows) is counted outsider by outsider.
 
-The state of a tally is the scores of all classes, to which every group adds its part, in
-a fixed order: the same bits whatever was tallied before.
+The state of a tally is the scores of all classes, to which every group adds its part,
+in a fixed order: the same bits whatever was tallied before.
 
 Cost: O(N · levels / 16) per outsider to count, with a look-up for each small group and
 one for each cell of a large one.
@@ -154,7 +154,9 @@ cdef class Tally:
         cdef int group, c, j
         self.stride = self.outsiders.bytes.shape[1]
         for c in range(self.outsiders.n_classes):
-            for j in range(self.outsiders.class_start[c], self.outsiders.class_start[c + 1]):
+            for j in range(
+                self.outsiders.class_start[c], self.outsiders.class_start[c + 1]
+            ):
                 self.scores[j] = singles[c]
         if self.stride > 1:
             self.count_few(groups, tables)
@@ -255,20 +257,22 @@ cdef class Tally:
         cdef const unsigned char* whole
         cdef double* score
         cdef double worth[4]
-        cdef int c, j
+        cdef int c, j, n_outsiders
         for c in range(self.outsiders.n_classes):
             if self.outsiders.width[c] == 0 or self.outsiders.levels[c] == 1:
                 continue
             worth_of_few(self.worth, tables[c], shape, worth)
+            n_outsiders = self.outsiders.class_start[c + 1]
+            n_outsiders -= self.outsiders.class_start[c]
             score = &self.scores[self.outsiders.class_start[c]]
             pair = &self.counters[shape * N_COUNTERS * width] + self.outsiders.offset[c]
             if shape < 2:
-                for j in range(self.outsiders.class_start[c + 1] - self.outsiders.class_start[c]):
+                for j in range(n_outsiders):
                     score[j] += n_groups * worth[0] + pair[j] * worth[1]
                 continue
             other = pair + width
             whole = other + width
-            for j in range(self.outsiders.class_start[c + 1] - self.outsiders.class_start[c]):
+            for j in range(n_outsiders):
                 score[j] += (
                     (n_groups * worth[0] + pair[j] * worth[1])
                     + (other[j] * worth[2] + whole[j] * worth[3])

@@ -51,6 +51,7 @@ class CategoricalScore(BaseScore):
     """
 
     entry_seconds = 1e-7
+    grows_tables = True
 
     #: The levels of each column, or "auto": those seen in fit, or declared by a frame.
     #: A score that has it among its parameters lets the user choose.
@@ -86,7 +87,7 @@ class CategoricalScore(BaseScore):
         # Who fills tables in another way has other maxima, too.
         if "fill_table" in vars(cls) and "fill_table_for_maxima" not in vars(cls):
             cls.fill_table_for_maxima = BaseScore.fill_table_for_maxima
-            cls.fill_table_beside = BaseScore.fill_table_beside
+            cls.grows_tables = False
 
     def _fit(self, X, sample_weight):
         columns, declared = columns_of(X)
@@ -212,7 +213,6 @@ class CategoricalScore(BaseScore):
             best_only=True,
             floor=floor,
         )
-        return True
 
     def _promising(self, node, candidates, outsiders, beside=(), floor=None):
         """Outsiders that raise the score beside some of the sets that are tried.

@@ -50,6 +50,9 @@ class BaseScore(ABC, BaseEstimator):
     #: About how long one entry of a table takes, in seconds; searches plan with it.
     entry_seconds = 1e-4
 
+    #: Whether there is `fill_table_beside`, by which tables grow out of earlier ones.
+    grows_tables = False
+
     @property
     def set_seconds(self):
         """About how long one parent set takes in a table without outsiders."""
@@ -266,13 +269,8 @@ class BaseScore(ABC, BaseEstimator):
             As in :meth:`fill_table`.
         out : ndarray of shape (2**K, n_columns)
             As in :meth:`fill_table_for_maxima`.
-
-        Returns
-        -------
-        done : bool
-            False where the score has no such way, and tables are built afresh.
         """
-        return False
+        raise NotImplementedError
 
     def _finite_score(self, node, parents):
         """Give the local score; sums over a table cannot hold an infinite one."""
