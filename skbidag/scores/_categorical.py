@@ -12,6 +12,7 @@ from skbidag._data import (
     encode_column,
     learn_levels,
 )
+from skbidag.scores._memory import Memory
 from skbidag.scores._walks import Walks
 from skbidag.scores.base import BaseScore
 
@@ -19,6 +20,8 @@ from skbidag.scores.base import BaseScore
 MOST_CONFIGURATIONS = 1e200
 # Rows that may be counted, pair by pair, for one node: some hundredths of a second.
 MOST_COUNTS = 2e7
+# What additions are worth is kept: in searches every other call asks for it again.
+MOST_KEPT_BYTES = 50_000_000
 # The largest sets of which all are scored, and about how long a cell takes there.
 MOST_TOGETHER = 4
 CELL_SECONDS = 5e-9
@@ -109,6 +112,7 @@ class CategoricalScore(BaseScore):
         self.codes_, self.counts_ = _collapse(codes, weights[keep], self.n_levels_)
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
         self._walks = Walks(self._columns, self._weights, self.n_levels_)
+        self._additions = Memory(MOST_KEPT_BYTES)
 
     def test_data(self, X, sample_weight=None):
         return self.codes_, self.counts_
@@ -125,23 +129,37 @@ class CategoricalScore(BaseScore):
         return of_cell[of_cell > 0], of_configuration[of_configuration > 0]
 
     def addition_scores(self, node, parents):
-        parents = np.asarray(parents, dtype=np.intp)
-        fixed = self._fixed(node, parents)
-        if fixed[1] > MOST_CONFIGURATIONS:
+        # in one order: the last digits must not depend on who asked before
+        parents = np.sort(np.asarray(parents, dtype=np.intp))
+        n_configurations = np.prod(self.n_levels_[parents].astype(float))
+        if n_configurations > MOST_CONFIGURATIONS:
             return super().addition_scores(node, parents)
+        log_scores = self._additions.recall(
+            (int(node), parents.tobytes()), lambda: self._count_additions(node, parents)
+        )
+        log_odds = self.log_prior_odds_[:, node]
+        log_scores += log_odds + log_odds[parents].sum()
+        log_scores[parents] = log_scores[node] = -np.inf
+        return log_scores
+
+    def _count_additions(self, node, parents):
+        """Log likelihoods of `node` with `parents` and each variable in addition."""
         n = self.n_features_in_
+        configuration, n_configurations, _ = self._fixed(node, parents)
         table = np.empty((1, n + 1))
-        self._fill_table(
+        pseudo_count, cost = self.kernel_constants(node)
+        self._walks.fill_table(
             node,
             [],
             self._walks.all_variables,
             n,
+            np.zeros(n),
+            pseudo_count,
+            cost,
             table,
-            fixed=fixed,
+            fixed=(configuration, n_configurations, 0.0),
         )
-        log_scores = table[0, :n]
-        log_scores[parents] = log_scores[node] = -np.inf
-        return log_scores
+        return table[0, :n]
 
     def pair_scores(self, node, parents, others=None):
         n, n_rows = self.n_features_in_, self._columns.shape[1]
