@@ -201,15 +201,13 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         context.call_on_fit_task_end(estimator=self, X=X)
         return self
 
-    def _pose(self, X, sample_weight, interventions=None):
-        problem = super()._pose(X, sample_weight, interventions)
+    def _check_problem(self, problem):
         if self._power != 1.0:
             self.posterior_ += f", to the power {self._power:g}"
         resolve_starts(
             self.start, problem.n_features, problem.names, problem.constraints
         )
         self._walk(problem.n_main)
-        return problem
 
     def _tempered(self, problem):
         """The problem whose posterior is the power that chains draw from."""

@@ -139,7 +139,12 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
         )
         data, weights = score.test_data(X, sample_weight)
         targets = targets_of(cells)
-        return Problem(score, data, weights, names, constraints, targets)
+        problem = Problem(score, data, weights, names, constraints, targets)
+        self._check_problem(problem)
+        return problem
+
+    def _check_problem(self, problem):
+        """What else a subclass asks before any long work; nothing by default."""
 
     def _refuse_other_problems(self):
         """Estimators inside `search_space` must not have constraints of their own.
