@@ -47,7 +47,7 @@ def namespace():
 def test_the_tables_are_read():
     assert len(ROWS) > 45
     assert {len(row) for row in ROWS} == {2, 3}
-    assert TEXT.count("\n   * - ") == len(ROWS) + 2
+    assert TEXT.count("\n   * - ") == len(ROWS) + 3
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])

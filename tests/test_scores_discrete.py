@@ -16,7 +16,14 @@ from sklearn.base import clone
 
 from helpers import DATA, all_dags
 from skbidag._core._subsets import subset_maxima
-from skbidag.scores import BDe, BGe, CategoricalBIC, CategoricalScore, GaussianBIC
+from skbidag.scores import (
+    BDe,
+    BGe,
+    CategoricalBIC,
+    CategoricalScore,
+    ConditionalGaussian,
+    GaussianBIC,
+)
 from skbidag.scores._resolve import kind_for, resolve_score
 from skbidag.scores.base import BaseScore
 
@@ -725,7 +732,8 @@ def test_bic_takes_its_kind_from_the_data():
     with pytest.raises(ValueError, match=r"column 1 \(holds 1.7\)\. .* column 2"):
         resolve_score("bic", mixed)
     with pytest.raises(ValueError, match=r"column 'height' .* column 'name'"):
-        resolve_score("auto", mixed, names=list(mixed))
+        resolve_score("bic", mixed, names=list(mixed))
+    assert type(resolve_score("auto", mixed)) is ConditionalGaussian
 
 
 @pytest.mark.parametrize("weighted", [False, True])
