@@ -201,9 +201,9 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="ten variables, once each")
-    parser.add_argument("--seeds", type=int, default=3, help="data sets of each kind")
+    parser.add_argument("--seeds", type=int, default=2, help="data sets of each kind")
     parser.add_argument("--first", type=int, default=100, help="seed of the first")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds")
     arguments = parser.parse_args()
     n_seeds = 1 if arguments.quick else arguments.seeds
     table = Table(
