@@ -4,7 +4,7 @@
     python benchmarks/scaling.py --quick    # a minute
     python benchmarks/scaling.py --grows chains cores    # half a minute
     python benchmarks/scaling.py --what "DAG step"       # a minute
-    python benchmarks/scaling.py --what "sparse search" --limit 3600  # 15 minutes
+    python benchmarks/scaling.py --what "sparse search" --limit 3600   # 10 minutes
 
 One thing grows at a time: the variables n (sparse graphs, one parent on average), the
 rows N, the permissible parents K, the chains, the cores and the workers of a Dask

@@ -500,48 +500,6 @@ def grown_table(score, space, earlier, workspace):
     )
 
 
-def can_grow(table, space):
-    """Tell whether a new table's maxima can be made out of an earlier one's."""
-    node = table.node
-    candidates, outsiders = space.candidates(node), space.outsiders(node)
-    everybody = np.append(table.candidates, table.outsiders)
-    return (
-        table.maxima is not None
-        and space.extended
-        and not (table.scattered or table.required or space.required_mask(node))
-        and np.array_equal(table.columns, table_columns(space, node))
-        and np.array_equal(np.sort(everybody), np.union1d(candidates, outsiders))
-        and len(np.setdiff1d(candidates, table.candidates)) <= MOST_NEWCOMERS
-    )
-
-
-def grown_table(score, space, earlier, workspace):
-    """A table of maxima made out of an earlier one."""
-    node = earlier.node
-    candidates, outsiders = space.candidates(node), space.outsiders(node)
-    staying = earlier.candidates[np.isin(earlier.candidates, candidates)]
-    newcomers = np.setdiff1d(candidates, staying)
-
-    def fill(newcomer, floor, candidates, out):
-        score.fill_table_beside(
-            newcomer, floor, node, candidates, outsiders, earlier.base_column, out
-        )
-
-    maxima = grow_maxima(
-        (earlier.candidates, earlier.maxima),
-        staying,
-        newcomers,
-        outsiders,
-        earlier.base_column,
-        workspace.take,
-        fill,
-    )
-    candidates = np.append(staying, newcomers)
-    return NodeTable(
-        node, candidates, outsiders, 0, earlier.columns, None, maxima=maxima
-    )
-
-
 def score_table(score, space, node, workspace, complete=True):
     """Score all parent sets that `space` permits for `node`.
 

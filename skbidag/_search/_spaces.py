@@ -45,8 +45,7 @@ PATIENCE = 4
 PATIENCE_AMONG_MANY = 2
 FRESH_STARTS = 2
 # Steps of a fresh start, at the beginning and when a search is stuck, over `n_iter`;
-# and at most. (With a fifth of these, a search among 1000 variables took 37 s, not 95,
-# and in one of two data sets ended 400 nats below the generating DAG, not 4 above.)
+# and at most. (With many variables it makes sweeps instead, see `_orders.py`.)
 FRESH_SHARE = 4
 MOST_FRESH_STEPS = 100_000_000
 # A thorough search begins with the most promising of several orders, annealed half as
