@@ -58,7 +58,8 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         The largest permissible set (hard limit). "auto" is all other variables where
         the tables of all parent sets take a second or so (up to 18 continuous
         variables, or 16 to 18 categorical ones with a few hundred rows), and 14
-        beyond.
+        beyond; up to 20 for eight nodes at most, whose parents fill that, with fewer
+        extra parents to choose from.
     soft_limit : int, default=12
         The largest permissible set for anything but the best DAG's own parents.
     forbidden_edges, required_edges : array, frame or list of pairs, default=None

@@ -48,14 +48,6 @@ FRESH_STARTS = 2
 # and at most. (With many variables it makes sweeps instead, see `_orders.py`.)
 FRESH_SHARE = 4
 MOST_FRESH_STEPS = 100_000_000
-# A thorough search begins with the most promising of several orders, annealed half as
-# long: the space is poor at first, so that an order's score in it tells little about
-# where it leads. (On the paper's data set with 80 variables and seed 151, four searches
-# of seven ended 93 nats below the generating DAG; of these four one still does. Orders
-# annealed four times as long helped less.) With few variables one order will do.
-N_FIRST_ORDERS = 4
-FIRST_SHARE = 2
-FEW_FEATURES = 30
 # Seconds that the tables of a widened space may take.
 WIDE_SECONDS = 0.05
 
@@ -442,7 +434,7 @@ class SpaceSearch:
     def search_orders(self):
         """Move to the best order that is found, and return its log score."""
         if self.order is None:
-            self.order = self.first_order()
+            self.order = self.anneal_afresh()
         self.order, log_score = self.search_from(self.order)
         stuck = log_score <= self.log_score + LEAST_GAIN
         if self.settings.thorough and not (self.n_stalled or self.many) and stuck:
@@ -460,28 +452,10 @@ class SpaceSearch:
             self.tables, order, self.stream, engine, n_iter, stop=self.stop
         )
 
-    def first_order(self):
-        """An order to begin with, the most promising of several.
-
-        It is one with many variables, too: annealing takes long, and reversals are
-        tried in every round.
-        """
-        several = self.settings.thorough and self.problem.outsiders is None
-        if not several or self.problem.n_features <= FEW_FEATURES:
-            return self.anneal_afresh()
-        orders = [self.anneal_afresh(FIRST_SHARE) for _ in range(N_FIRST_ORDERS)]
-        return max(orders, key=self.promise)
-
-    def promise(self, order):
-        """Log score of the DAG that reversals lead to from the best one of an order."""
-        found = self.tables.best_dag(order)
-        better = self.reversals(found)
-        return self.problem.log_score(found if better is None else better)
-
-    def anneal_afresh(self, share=FRESH_SHARE):
+    def anneal_afresh(self):
         """A good order, whatever the search has found so far."""
         start = random_order(self.generator, self.problem.constraints.required)
-        n_iter = min(share * self.n_iter, MOST_FRESH_STEPS)
+        n_iter = min(FRESH_SHARE * self.n_iter, MOST_FRESH_STEPS)
         order, _ = search_orders(
             self.tables, start, self.stream, "annealing", n_iter, stop=self.stop
         )
