@@ -41,8 +41,7 @@ from skbidag._tables import ScoreTables, build_tables
 
 # Expansions in a row without a better DAG before a search ends.
 PATIENCE = 4
-# The same with many variables, where each begins with fresh starts; and their number.
-PATIENCE_AMONG_MANY = 2
+# Fresh starts at a time, with many variables.
 FRESH_STARTS = 2
 # Steps of a fresh start, at the beginning and when a search is stuck, over `n_iter`;
 # and at most. (With many variables it makes sweeps instead, see `_orders.py`.)
@@ -387,7 +386,7 @@ class SpaceSearch:
         # a better DAG that an expansion finds must get its turn, so none at the end
         ends = (
             self.cut_short
-            or self.n_stalled == (PATIENCE_AMONG_MANY if self.many else PATIENCE)
+            or self.n_stalled == PATIENCE
             or len(self.history) == self.settings.max_expansions
         )
         larger = self.permitted
