@@ -1244,7 +1244,7 @@ def test_data_errors(data):
         quick().fit(data[:0])
     mixed = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": ["x", "y", "x"]})
     with pytest.raises(ValueError, match=r"mixed kinds.* column 'a' .* column 'b'"):
-        quick().fit(mixed)
+        quick(score="bic").fit(mixed)
     model = quick().fit(data)
     with pytest.raises(ValueError, match="9 features"):
         model.score_samples(data[:, :9])
