@@ -273,7 +273,8 @@ class BaseScore(ABC, BaseEstimator):
         out : ndarray of shape (2**K, n_columns)
             As in :meth:`fill_table_for_maxima`.
         """
-        raise NotImplementedError
+        # asked of scores alone whose `grows_tables` is true
+        raise NotImplementedError(f"{type(self).__name__} does not grow tables")
 
     def _finite_score(self, node, parents):
         """Give the local score; sums over a table cannot hold an infinite one."""
