@@ -26,7 +26,7 @@ class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScor
     Parameters
     ----------
     equivalent_sample_size : float, default=1.0
-        Sum of the pseudo-counts of each variable's prior.
+        Sum of the pseudo-counts of each variable's prior, between 1e-300 and 1e300.
     edge_penalty : float or "auto", default="auto"
         Each edge divides the DAG's prior probability by this. "auto" is a third of the
         odds against an edge, by how many pairs of variables pick each other in forward
@@ -85,7 +85,7 @@ class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScor
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "equivalent_sample_size": [Interval(Real, 0, None, closed="neither")],
+        "equivalent_sample_size": [Interval(Real, 1e-300, 1e300, closed="both")],
         "edge_penalty": EDGE_PENALTY,
         "categories": [StrOptions({"auto"}), list],
     }

@@ -148,7 +148,7 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "equivalent_sample_size": [Interval(Real, 0, None, closed="neither")],
+        "equivalent_sample_size": [Interval(Real, 1e-300, 1e300, closed="both")],
         "alpha_mu": [Interval(Real, 0, None, closed="neither")],
         "edge_penalty": EDGE_PENALTY,
         "continuous_causes": ["boolean"],
