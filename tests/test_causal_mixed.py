@@ -9,6 +9,8 @@ from skbidag import DAGSamples, PartitionMCMCStructure, causal_effects
 from skbidag._mixed_effects import simulated_effects
 from skbidag.scores import BDe, BGe, ConditionalGaussian
 
+pytestmark = pytest.mark.slow
+
 
 def repeated(dag, n_draws):
     """One DAG as often as drawn."""

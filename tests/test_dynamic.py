@@ -644,6 +644,7 @@ def test_a_category_that_only_some_slices_show():
         assert set(part.n_levels_) == {2, 3}
 
 
+@pytest.mark.slow
 def test_cross_validation_over_series():
     frame = var_series(9, 8)
     model = DynamicStructure(short(), series="who")

@@ -50,6 +50,7 @@ def test_the_tables_are_read():
     assert TEXT.count("\n   * - ") == len(ROWS) + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_the_python_column_runs(namespace, row):
     code = code_of(row[1])

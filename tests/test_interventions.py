@@ -478,6 +478,7 @@ def knock_outs(n_rows=240):
     return frame
 
 
+@pytest.mark.slow
 def test_command_line(tmp_path):
     path = tmp_path / "data.csv"
     knock_outs().to_csv(path, index=False)

@@ -254,6 +254,7 @@ def test_crossover_makes_no_cycle():
 # ------------------------------------------------------------------ the whole search
 
 
+@pytest.mark.slow
 def test_search_among_many_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(_outsiders, "FEW_FEATURES", 20)
     monkeypatch.setattr(_outsiders, "MOST_OUTSIDERS", 6)

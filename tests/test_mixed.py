@@ -49,6 +49,7 @@ def exact_edges(score, by_orders):
     return np.einsum("d,dij->ij", weights, dags)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("sampler", [OrderMCMCStructure, PartitionMCMCStructure])
 def test_samplers_have_the_exact_posterior(sampler, seed):
@@ -66,6 +67,7 @@ def test_samplers_have_the_exact_posterior(sampler, seed):
     assert_allclose(model.edge_probabilities(), exact, atol=4 * 0.5 / np.sqrt(2_000))
 
 
+@pytest.mark.slow
 def test_the_search_finds_the_best_dag():
     for seed in range(4):
         X, categorical = mixed_data(seed, 80, "dcdc", shift=0.7)

@@ -726,6 +726,7 @@ def same_fit(one, other):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("walk", WALKS)
 def test_seed_alone_decides(network, walk):
     settings = {"search_space": "pc", "walk": walk}

@@ -10,6 +10,8 @@ from test_mixed import mixed_frame
 
 from skbidag import DAGSamples, OrderMCMCStructure, _predictive
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def model():

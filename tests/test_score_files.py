@@ -210,6 +210,7 @@ def test_what_cannot_be_written(path):
 # Samplers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sampler",
     [

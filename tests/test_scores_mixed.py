@@ -85,6 +85,7 @@ def test_local_scores_are_those_of_a_naive_twin(kinds, levels):
                     assert_allclose(got, expected, rtol=1e-9, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_tables_are_those_of_local_scores(seed):
     rng = np.random.default_rng(seed)
@@ -173,6 +174,7 @@ def test_categorical_data_give_bde():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", ["ccdd", "cddd", "cccd"])
 def test_equivalent_dags_have_the_same_score(kinds):
     X, categorical = mixed_data(11, kinds=kinds)
