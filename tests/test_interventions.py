@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from helpers import all_dags, quick
 from skbidag import (
+    ExactStructure,
     IterativeSearchStructure,
     OrderMCMCStructure,
     PartitionMCMCStructure,
@@ -283,6 +284,18 @@ def test_exact_posteriors(name, estimator):
     assert (np.abs(estimator.adjacency_probabilities_ - exact) < error).all()
     error = 4 * np.sqrt(of_classes * (1 - of_classes) / 5000) + 1e-3
     assert (np.abs(estimator.edge_probabilities("cpdag") - of_classes) < error).all()
+
+
+@pytest.mark.parametrize("posterior", ["over DAGs", "order-weighted"])
+@pytest.mark.parametrize("name", ["bge", "bde", "mixed"])
+def test_exact_structure(name, posterior):
+    X, cells = experiment(7, 60, 4, kind_of(name))
+    model = ExactStructure(SCORES[name](), posterior=posterior, random_state=0)
+    model.fit(X, interventions=cells)
+    exact, _ = exact_probabilities(model.score_, posterior, targets_of(cells))
+    np.testing.assert_allclose(model.adjacency_probabilities_, exact, atol=1e-10)
+    directed = to_cpdag(model.adjacency_, targets=targets_of(cells))
+    np.testing.assert_array_equal(model.cpdag_, directed)
 
 
 def test_interventions_give_directions():
