@@ -55,8 +55,12 @@ _LOSSES = {"fdr": "FDR", "shd": "SHD"}
 _GAINS = {"f1": "F1", "precision": "precision", "recall": "recall"}
 
 
-def _as_kind(A, name, kind, labels=None):
-    """Validate a graph and turn it into what `kind` compares."""
+def _as_kind(A, name, kind, labels=None, targets=()):
+    """Validate a graph and turn it into what `kind` compares.
+
+    What was set in each experiment, `targets`, is known of DAGs alone: a graph with an
+    undirected edge is a class already.
+    """
     A = check_adjacency(A, name, names=labels)
     if kind == "skeleton":
         return A | A.T
@@ -66,13 +70,13 @@ def _as_kind(A, name, kind, labels=None):
         raise ValueError(
             f"{name} has a directed cycle: it is neither a DAG nor a CPDAG."
         )
-    return to_cpdag(A)
+    return to_cpdag(A, targets=targets)
 
 
-def _check_pair(true, estimated, kind):
+def _check_pair(true, estimated, kind, targets=()):
     labels = labels_of(true, "true")
-    true = _as_kind(true, "true", kind)
-    estimated = _as_kind(estimated, "estimated", kind, labels)
+    true = _as_kind(true, "true", kind, targets=targets)
+    estimated = _as_kind(estimated, "estimated", kind, labels, targets)
     _check_same_shape(true, estimated, "estimated")
     return true, estimated
 
@@ -101,7 +105,10 @@ def _share(part, whole, of_nothing):
     prefer_skip_nested_validation=True,
 )
 def structural_hamming_distance(
-    true: ArrayLike, estimated: ArrayLike, kind: Kind = "dag"
+    true: ArrayLike,
+    estimated: ArrayLike,
+    kind: Kind = "dag",
+    targets: Sequence[Sequence[int]] = (),
 ) -> int:
     """Count the edges to insert, delete or flip to turn one graph into the other.
 
@@ -118,6 +125,9 @@ def structural_hamming_distance(
     kind : {"dag", "cpdag", "skeleton"}, default="dag"
         Compare the graphs as they are, the equivalence classes, or the skeletons. For
         "cpdag", a graph with an undirected edge is taken for a CPDAG and not converted.
+    targets : sequence of sequences of int, default=()
+        The nodes that were set in each experiment: classes are then interventional
+        ones, see :func:`skbidag.graphs.to_cpdag`.
 
     Returns
     -------
@@ -136,7 +146,7 @@ def structural_hamming_distance(
     >>> structural_hamming_distance(chain, turned, kind="cpdag")
     0
     """
-    return _hamming(*_check_pair(true, estimated, kind))
+    return _hamming(*_check_pair(true, estimated, kind, targets))
 
 
 def _hamming(true, estimated):
@@ -148,7 +158,12 @@ def _hamming(true, estimated):
     {"true": ["array-like"], "estimated": ["array-like"], "kind": [KIND]},
     prefer_skip_nested_validation=True,
 )
-def compare_graphs(true: ArrayLike, estimated: ArrayLike, kind: Kind = "dag") -> Bunch:
+def compare_graphs(
+    true: ArrayLike,
+    estimated: ArrayLike,
+    kind: Kind = "dag",
+    targets: Sequence[Sequence[int]] = (),
+) -> Bunch:
     """Count right and wrong edges of an estimated graph.
 
     Parameters
@@ -162,6 +177,9 @@ def compare_graphs(true: ArrayLike, estimated: ArrayLike, kind: Kind = "dag") ->
         Compare the graphs as they are, the equivalence classes, or the skeletons. In
         the first two a reversed edge is a false positive and a false negative, and an
         undirected edge counts in either direction.
+    targets : sequence of sequences of int, default=()
+        The nodes that were set in each experiment, as in
+        :func:`structural_hamming_distance`.
 
     Returns
     -------
@@ -201,7 +219,7 @@ def compare_graphs(true: ArrayLike, estimated: ArrayLike, kind: Kind = "dag") ->
     >>> result.TP, result.FP, result.FN, result.TPR
     (1, 1, 1, 0.5)
     """
-    truth, estimate = _check_pair(true, estimated, kind)
+    truth, estimate = _check_pair(true, estimated, kind, targets)
     places = _places(len(truth), kind)
     n_true = int((truth & places).sum())
     n_estimated = int((estimate & places).sum())
@@ -528,7 +546,8 @@ def make_graph_scorer(
     kind : {"dag", "cpdag", "skeleton"}, default="dag"
         What is compared. "average_precision" looks at the edge probabilities of this
         kind, the others at the best DAG (``adjacency_``) or, if `kind` is "cpdag" or
-        "skeleton", at its equivalence class.
+        "skeleton", at its equivalence class, which is an interventional one if the
+        estimator was told of interventions.
 
     Returns
     -------
@@ -553,7 +572,8 @@ def make_graph_scorer(
     {'score__edge_penalty': 1}
     """
     labels = labels_of(true, "true")
-    return GraphScorer(_as_kind(true, "true", kind), metric, kind, labels)
+    _as_kind(true, "true", kind)  # complains now of what it cannot compare
+    return GraphScorer(check_adjacency(true, "true"), metric, kind, labels)
 
 
 class GraphScorer:
@@ -581,13 +601,16 @@ class GraphScorer:
         check_is_fitted(estimator)
         names = getattr(estimator, "feature_names_in_", None)
         true = reorder(self.true, self.labels, names, "true")
+        samples = getattr(estimator, "dag_samples_", None)
+        targets = getattr(samples, "targets", ())
         if self.metric == "average_precision":
             probabilities = estimator.edge_probabilities(self.kind)
             if self.kind == "skeleton":
-                probabilities = np.triu(probabilities)
-            return edge_average_precision(true, probabilities, self.kind)
+                return edge_average_precision(true, np.triu(probabilities), self.kind)
+            true = _as_kind(true, "true", self.kind, targets=targets)
+            return edge_average_precision(true, probabilities)
         estimated = estimator.adjacency_ if self.kind == "dag" else estimator.cpdag_
-        comparison = compare_graphs(true, estimated, self.kind)
+        comparison = compare_graphs(true, estimated, self.kind, targets)
         if self.metric in _LOSSES:
             return -float(comparison[_LOSSES[self.metric]])
         return comparison[_GAINS[self.metric]]

@@ -23,6 +23,11 @@ from skbidag._cli import main
 from skbidag._equivalence import to_cpdags
 from skbidag._interventions import resolve_interventions, targets_of
 from skbidag.graphs import to_cpdag
+from skbidag.metrics import (
+    compare_graphs,
+    make_graph_scorer,
+    structural_hamming_distance,
+)
 from skbidag.scores import (
     BaseScore,
     BDe,
@@ -310,6 +315,19 @@ def test_interventions_give_directions():
     # the same rows, taken for observed ones
     pooled = quick(PartitionMCMCStructure).fit(X)
     assert pooled.adjacency_probabilities_[chain].min() < 0.95
+
+
+def test_graphs_are_compared_by_interventional_classes():
+    chain = np.eye(4, k=1, dtype=bool)
+    turned = chain.T.copy()
+    assert structural_hamming_distance(chain, turned, "cpdag") == 0
+    assert structural_hamming_distance(chain, turned, "cpdag", [[1, 2]]) == 3
+    assert compare_graphs(chain, turned, "cpdag", targets=[[1]])["SHD"] == 3
+    X, cells = experiment(11, 600, 4)
+    model = quick(PartitionMCMCStructure).fit(X, interventions=cells)
+    for metric, best in (("shd", 0.0), ("f1", 1.0), ("average_precision", 1.0)):
+        assert make_graph_scorer(chain, metric, "cpdag")(model) == best
+        assert make_graph_scorer(turned, metric, "cpdag")(model) < best
 
 
 def test_weights_are_repeated_rows():
