@@ -13,7 +13,7 @@ cdef extern from *:
         && defined(__linux__)
       #define SKB_BYTE_LOOP static __attribute__((noinline, unused, \\
           target_clones("avx2", "default")))
-    #elif defined(__GNUC__)
+    #elif defined(__GNUC__) || defined(__clang__)
       #define SKB_BYTE_LOOP static __attribute__((unused))
     #else
       #define SKB_BYTE_LOOP static

@@ -11,6 +11,10 @@ faster.
 library's take five times as long per value, and differ between systems in the last
 bit, which would make chains differ too.
 
+On processors without such vectors gcc and clang make several operations of one, which
+give the same bits; on Windows it is clang-cl that compiles (`build_kernels.py`), for
+Microsoft's compiler has no vector types.
+
 Rows are padded to a multiple of four columns, so no loop has a remainder.
 """
 
@@ -24,13 +28,12 @@ cdef extern from *:
         && defined(__linux__)
       #define SKB_CLONES static __attribute__((noinline, unused, \\
           target_clones("avx2", "default")))
-    #elif defined(__GNUC__)
+    #elif defined(__GNUC__) || defined(__clang__)
       #define SKB_CLONES static __attribute__((unused))
     #else
-      #define SKB_CLONES static
+      #error "skbidag needs a compiler with vector types: gcc, clang or clang-cl"
     #endif
 
-    #if defined(__GNUC__)
     #define SKB_INLINE static inline __attribute__((always_inline, unused))
     typedef double skb_vec __attribute__((vector_size(32), aligned(8)));
     typedef int64_t skb_int __attribute__((vector_size(32), aligned(8)));
@@ -41,9 +44,6 @@ cdef extern from *:
     #define SKB_SELECT(m, a, b) \\
         ((skb_vec)(((m) & (skb_int)(a)) | (~(m) & (skb_int)(b))))
     #define SKB_ADD4(v) (((v)[0] + (v)[2]) + ((v)[1] + (v)[3]))
-    #else
-    #error "skbidag needs a compiler with vector extensions (gcc or clang)"
-    #endif
 
     /* ln x for positive normal x: x = 2^k m with m in [sqrt 1/2, sqrt 2),
        ln m = 2 atanh s, s = (m - 1)/(m + 1), |s| < 0.172. */
@@ -110,7 +110,7 @@ cdef extern from *:
 
     /* Numbers below 2e-308 take a hundred times as long to multiply; where they
        cannot matter they are rounded to 0. Returns what to restore. */
-    #if defined(__SSE2__)
+    #if defined(__SSE2__) || defined(_M_X64)
     #include <xmmintrin.h>
     static inline unsigned skb_flush_tiny(void)
     {
