@@ -12,6 +12,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
@@ -22,9 +23,9 @@ autodoc_typehints = "none"  # the docstrings say the types
 # The class template lists the methods.
 numpydoc_show_class_members = False
 
-html_theme = "pydata_sphinx_theme"
+html_theme = "furo"
+html_title = f"skbidag {release}"
 html_show_sourcelink = False
-html_theme_options = {"show_prev_next": False}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
