@@ -1,13 +1,13 @@
-"""Do the kernels' loops in C give the same bits on other processors?
+"""The same bits on other processors: the kernels' loops in C.
 
     pip install ziglang                    # clang for all of them, in a wheel
     apt-get install qemu-user-static       # runs programs of other processors
     python benchmarks/processors.py
 
-The loops of ``_core/_vector.pxd`` are compiled for several processors and systems, and run
-where that is possible here, by emulation if need be: logarithms, exponentials and sums
-over a few thousand numbers, printed to the last bit. For macOS and Windows they are only
-compiled. Exit code 1 if something differs or does not compile.
+The loops of ``_core/_vector.pxd`` are compiled for several processors and systems, and
+run where that is possible here, by emulation if need be: logarithms, exponentials and
+sums over a few thousand numbers, printed to the last bit. For macOS and Windows they are
+only compiled. Exit code 1 if something differs or does not compile.
 """
 
 import argparse
