@@ -6,8 +6,8 @@
 
 The loops of ``_core/_vector.pxd`` are compiled for several processors and systems, and
 run where that is possible here, by emulation if need be: logarithms, exponentials and
-sums over a few thousand numbers, printed to the last bit. For macOS and Windows they are
-only compiled. Exit code 1 if something differs or does not compile.
+sums over a few thousand numbers, printed to the last bit. For macOS and Windows they
+are only compiled. Exit code 1 if something differs or does not compile.
 """
 
 import argparse
