@@ -174,10 +174,11 @@ class GraphDisplay:
                 "alpha": 0.35 + 0.65 * weight,
                 "zorder": 1 + weight,
             }
-            route, head = _split_head(route, directed=not graph[j, i])
+            straight = self.layout_.layer[i] < 0
+            route, head = _split_head(route, not graph[j, i], straight)
             self.edges_[i, j] = self.ax_.add_patch(
                 PathPatch(
-                    _curve(route),
+                    _line(route) if straight else _curve(route),
                     fill=False,
                     linestyle=style,
                     linewidth=(0.4 + 1.2 * weight) * font_size / FONT_SIZE,
@@ -426,17 +427,25 @@ def _fit(ax, size):
     return font_size
 
 
-def _split_head(route, directed):
+def _split_head(route, directed, straight):
     """Shorten a route by its arrowhead, a triangle, if there is one."""
     if not directed:
         return route, None
-    (x, y), before = route[-1], route[-2]
-    down = np.sign(y - before[1])
-    base = y - down * HEAD_LENGTH
-    head = np.array([[x, y], [x - HEAD_WIDTH / 2, base], [x + HEAD_WIDTH / 2, base]])
-    route = route.copy()
-    route[-1, 1] = base
-    return route, head
+    tip, way = route[-1], route[-1] - route[-2]
+    if not straight:
+        way = way * [0, 1]  # edges come in from above or below
+    way = way / max(np.hypot(*way), 1e-9)
+    across = HEAD_WIDTH / 2 * np.array([way[1], -way[0]])
+    base = tip - HEAD_LENGTH * way
+    route = np.vstack([route[:-1], base])
+    return route, np.array([tip, base - across, base + across])
+
+
+def _line(route):
+    """A straight path."""
+    from matplotlib.path import Path
+
+    return Path(route)
 
 
 def _curve(route):
