@@ -39,7 +39,7 @@ SWEEPS = 24
 LEAST_GAP, SLOPE, LARGEST_GAP = 2.2, 0.12, 7.0
 # Nodes and dummies that layers may hold: those of some 100 nodes with 200 edges, about
 # what can be read on a screen.
-MOST_PLACES = 600
+MOST_PLACES = 400
 
 
 @dataclass(frozen=True)
