@@ -979,9 +979,7 @@ def test_report_without_matplotlib():
     names = network["names"]
     assert len(network["pairs"]) > 5
     for i, j, joined, there, back, *_ in network["pairs"]:
-        one, other = (
-            edges.get((names[a], names[b]), 0.0) for a, b in [(i, j), (j, i)]
-        )
+        one, other = (edges.get((names[a], names[b]), 0.0) for a, b in [(i, j), (j, i)])
         assert [there, back] == pytest.approx([one, other], abs=1e-3)
         assert joined == pytest.approx(one + other, abs=1e-3)
 

@@ -510,6 +510,7 @@ def test_search_drag_and_hover(asia, browser, asia_page):
 
 def test_saved_files(asia, browser, asia_page):
     page = Shown(browser, asia_page)
+
     def saved(name):
         page.find(f"#save-{name.split('.')[1]}").click()
         path = browser.downloads / name

@@ -6,6 +6,7 @@ from skbidag._data import names_of
 from skbidag._report._effects import direct_effects
 from skbidag.diagnostics import edge_diagnostics
 from skbidag.inspection._layout import layered_layout
+from skbidag.inspection._plotting import shorten
 
 # Pairs that are joined with less than this probability are not carried...
 LEAST_PROBABILITY = 0.01
@@ -93,11 +94,8 @@ def node_names(estimator):
 
 
 def shortened(name):
-    """A name that fits into a box: the middle of a long one is left out."""
-    if len(name) <= LONGEST_LABEL:
-        return name
-    tail = LONGEST_LABEL // 3
-    return f"{name[: LONGEST_LABEL - tail - 1]}…{name[-tail:]}"
+    """A name that fits into a box."""
+    return shorten(name, LONGEST_LABEL)
 
 
 def edges_of(graph):
@@ -150,7 +148,11 @@ def pair_rows(known, pairs):
             int(i),
             int(j),
             plain(joined[i, j]),
-            *(plain(value) for matrix in both for value in (matrix[i, j], matrix[j, i])),
+            *(
+                plain(value)
+                for matrix in both
+                for value in (matrix[i, j], matrix[j, i])
+            ),
         ]
         for i, j in pairs
     ]
@@ -169,9 +171,10 @@ def places(graph, names, dynamic=None):
     """Boxes and routes of a graph, in pixels."""
     widths = np.array([text_width(shortened(name)) for name in names]) + PADDING
     if dynamic is not None:
-        x, y, size = slice_places(widths, dynamic)
+        x, y, size, step = slice_places(widths, dynamic)
         routes = {}
     else:
+        step = 0.0
         layout = layered_layout(graph, widths, HEIGHT, SPACING)
         x, y, size = layout.x, layout.size[1] - layout.y, layout.size
         # a straight line needs no route
@@ -190,7 +193,7 @@ def places(graph, names, dynamic=None):
         "width": pixels(widths),
         "height": pixels(HEIGHT),
         "font_size": FONT_SIZE,
-        "slices": dynamic is not None,
+        "slices": pixels(step),
         "size": pixels(size),
         "routes": [[i, j, pixels(route)] for (i, j), route in routes.items()],
     }
@@ -199,7 +202,7 @@ def places(graph, names, dynamic=None):
 def slice_places(widths, dynamic):
     """The slices of a dynamic network side by side, the present on the right.
 
-    Its nodes are what does not change, the slices before, the last first, and the
+    The last number is the distance of the slices. The network's nodes are what does not change, the slices before, the last first, and the
     present.
     """
     graph = dynamic.probabilities_
@@ -211,7 +214,7 @@ def slice_places(widths, dynamic):
     row = np.where(nodes < n_static, nodes, (nodes - n_static) % n_variables)
     step = 2.2 * widths.max()
     x, y = widths.max() / 2 + step * column, HEIGHT * (0.5 + 1.6 * row)
-    return x, y, (float(x.max() + step / 2), float(y.max() + HEIGHT))
+    return x, y, (float(x.max() + step / 2), float(y.max() + HEIGHT)), step
 
 
 def text_width(text):

@@ -168,9 +168,9 @@ def slices(pictures):
 def edges_text(network):
     """What the table's columns are."""
     text = (
-        "<b>Joined</b> is the probability of an edge in either direction, <b>this "
-        "direction</b> that of the edge as it is listed. The standard error says how "
-        "far that may be off because the sample is finite; R&#8209;hat is near 1 where "
+        "<b>Joined</b> is the probability of an edge in either direction, "
+        "<b>direction</b> that of the edge as it is listed. Its standard error says how "
+        "far it may be off because the sample is finite; R&#8209;hat is near 1 where "
         f"the chains agree. {escape(network['effect'])}"
     )
     if network["left_out"]:

@@ -217,9 +217,9 @@
     const [dx, dy] = [state.places.x[to] - state.places.x[from], state.places.y[to] - state.places.y[from]];
     if (data.slices && Math.abs(dx) < 1) return arc(from, to, dy);
     const start = border(from, dx, dy), end = border(to, -dx, -dy);
-    if (data.slices && Math.abs(dy) < 1 && Math.abs(dx) > 3 * data.width[from]) {
-      // past what may stand between, in the same row
-      const control = [(start[0] + end[0]) / 2, start[1] - 0.16 * Math.abs(dx)];
+    if (data.slices && Math.abs(dy) < 1 && Math.abs(dx) > 1.5 * data.slices) {
+      // past the slices between, in the same row
+      const control = [(start[0] + end[0]) / 2, start[1] - 1.6 * data.height];
       return { path: `M${start} Q${control} ${end}`, end, before: control };
     }
     return { path: `M${start} L${end}`, end, before: start };
@@ -479,11 +479,11 @@
     { name: "from", label: "From", value: (e) => data.names[e.from], text: true },
     { name: "to", label: "To", value: (e) => data.names[e.to], text: true },
     { name: "joined", label: "Joined", value: (e) => e.joined },
-    { name: "probability", label: "This direction", value: (e) => e.probability },
-    { name: "error", label: "Standard error", value: (e) => e.error },
+    { name: "probability", label: "Direction", value: (e) => e.probability },
+    { name: "error", label: "Error", value: (e) => e.error },
     { name: "rhat", label: "R-hat", value: (e) => e.rhat },
     { name: "effect", label: "Effect", value: (e) => e.effect, hidden: !data.effect },
-    { name: "best", label: "In the best DAG", value: (e) => (e.best ? 1 : 0) },
+    { name: "best", label: "Best DAG", value: (e) => (e.best ? 1 : 0) },
   ].filter((column) => !column.hidden);
 
   function sortedEdges() {

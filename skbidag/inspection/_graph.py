@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Lengths are in units of the font size (em).
 NODE_HEIGHT, PADDING = 1.7, 1.0
 HEAD_LENGTH, HEAD_WIDTH = 0.75, 0.6
+# Inches that an entry of the legend takes
+LEGEND_WIDTH = 2.0
 # Points
 FONT_SIZE, LARGEST_FONT, LARGEST_FIGURE = 9.0, 14.0, 24 * 72
 
@@ -398,7 +400,7 @@ def _new_axes(plt, size, legend):
     width, height = (max(side, 12.0) * FONT_SIZE for side in size)
     shrink = min(1.0, LARGEST_FIGURE / width, LARGEST_FIGURE / height)
     width = max(width * shrink / 72 + 0.4, 3.5)
-    bottom = 0.1 + legend * 0.25 * -(-len(STYLES) // _columns(width))
+    bottom = 0.1 + legend * 0.25 * -(-len(STYLES) // _columns(0.98 * width))
     height = height * shrink / 72 + 0.2 + bottom
     figure = plt.figure(figsize=(width, height))
     return figure.add_axes((0.01, bottom / height, 0.98, 1 - (bottom + 0.1) / height))
@@ -406,7 +408,7 @@ def _new_axes(plt, size, legend):
 
 def _columns(width):
     """Columns of a legend, which may be so many inches wide."""
-    return int(np.clip(width // 1.7, 1, len(STYLES)))
+    return int(np.clip(width // LEGEND_WIDTH, 1, len(STYLES)))
 
 
 def _fit(ax, size):
