@@ -293,7 +293,7 @@ def test_report_of_every_kind(kind, tmp_path, monkeypatch):
         x = dict(zip(network["names"], network["x"], strict=True))
         assert x["a"] == x["b"] > x["a[t-1]"] == x["b[t-1]"]
     if kind == "interventions":
-        assert "1 kinds of experiments" in text
+        assert "Experiments tell directions" in text
     if kind == "best alone":
         assert network["samples"] == []
 
@@ -598,6 +598,9 @@ def test_many_variables_in_a_browser(browser, tmp_path, monkeypatch):
     connected = consensus_of(model, 0.8)
     connected = (connected | connected.T).any(axis=0).sum()
     assert page.count("#network-nodes .node") == connected
+    rest = page.find("#rest").text
+    assert rest.startswith("Without edges here: gene ")
+    assert rest.count("gene ") == min(30, 100 - connected)
     page.find("#unconnected").click()
     assert page.count("#network-nodes .node") == 100
     # what is small has labels that can be read and do not overlap

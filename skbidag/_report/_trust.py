@@ -202,10 +202,6 @@ def kinds(estimator):
             f"{', '.join(named)}{more} were taken for categorical, the "
             f"{len(found) - len(categorical)} others for continuous."
         )
-    targets = estimator.dag_samples_.targets
-    if any(len(target) for target in targets):
-        text += (
-            f" {sum(len(target) > 0 for target in targets)} kinds of experiments tell "
-            "directions that watching alone does not."
-        )
+    if any(len(target) for target in estimator.dag_samples_.targets):
+        text += " Experiments tell directions that watching alone does not."
     return text

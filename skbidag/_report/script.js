@@ -11,6 +11,7 @@
   const OVERVIEW_FONT = 10.5;
   const HEAD = 10; // length of an arrowhead
   const ROWS = 200; // of the table, until more are asked for
+  const NAMED = 30; // variables without edges
 
   const state = {
     view: "consensus",
@@ -407,7 +408,17 @@
       parts.push(`. Draw ${draw + 1} of chain ${chain + 1}, log score ${score.toFixed(2)}`);
     }
     byId("status").textContent = `${parts.join("")}.`;
+    describeRest();
     svg.setAttribute("aria-label", `The network: ${parts.join("")}.`);
+  }
+
+  // Variables that are not drawn, because they have no edges.
+  function describeRest() {
+    const rest = shown.rows ? [] : data.names.filter((_, node) => !shown.nodes.has(node));
+    const more = rest.length > NAMED ? ` and ${rest.length - NAMED} more` : "";
+    byId("rest").textContent = rest.length
+      ? `Without edges here: ${rest.slice(0, NAMED).join(", ")}${more}.`
+      : "";
   }
 
   function describeFocus() {

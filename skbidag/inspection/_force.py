@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
+from scipy.spatial.distance import cdist
 
 STEPS = 100
 # The stress that a step must take away, as a share, for another one to follow.
@@ -121,14 +122,14 @@ def _least_stress(distances):
     factor = cho_factor(laplacian[1:, 1:])
     last = np.inf
     for _ in range(STEPS):
-        apart = places[:, None] - places
-        seen = np.sqrt(np.sum(apart**2, axis=2))
+        seen = cdist(places, places)
         stress = np.sum(weights * (seen - distances) ** 2)
         if stress > (1 - LEAST_GAIN) * last:
             break
         last = stress
         pull = weights * distances / np.maximum(seen, 1e-9)
-        target = np.sum(pull[:, :, None] * apart, axis=1)
+        # the sum of pull[i, j] (place[i] - place[j]) over j
+        target = pull.sum(axis=1)[:, None] * places - pull @ places
         places = np.vstack([np.zeros(2), cho_solve(factor, target[1:])])
     return places - places.mean(axis=0)
 
@@ -149,25 +150,26 @@ def _turned(places, directed):
 
 def _pushed_apart(places, widths, height, spacing):
     """Push overlapping nodes apart, each the shorter way."""
-    tall = height + spacing
-    wide = (widths[:, None] + widths) / 2 + spacing
-    before = np.arange(len(places))[:, None] < np.arange(len(places))
+    wide, tall = (widths[:, None] + widths) / 2 + spacing, height + spacing
     while True:
         for _ in range(PUSHES):
-            apart = places[:, None] - places
-            lacking = np.stack(
-                [wide - np.abs(apart[..., 0]), tall - np.abs(apart[..., 1])], axis=2
+            x, y = places.T
+            first, second = np.nonzero(
+                (np.abs(x[:, None] - x) < wide - 1e-9)
+                & (np.abs(y[:, None] - y) < tall - 1e-9)
             )
-            overlap = (lacking > 1e-9).all(axis=2)
-            np.fill_diagonal(overlap, False)
-            if not overlap.any():
+            first, second = first[first < second], second[first < second]
+            if not len(first):
                 return places
-            sideways = overlap & (lacking[..., 0] < lacking[..., 1])
-            # where two share a place, the first goes left and up
-            sign = np.where(apart == 0, np.where(before, -1.0, 1.0)[..., None], apart)
-            push = 0.51 * lacking * np.sign(sign)
-            along = np.stack([sideways, overlap & ~sideways], axis=2)
-            places = places + np.sum(push * along, axis=1) / np.maximum(
-                1, along.sum(axis=1)
-            )
+            apart = places[first] - places[second]
+            lacking = np.column_stack([wide[first, second], np.full(len(first), tall)])
+            lacking -= np.abs(apart)
+            # one direction is enough; of two in one place the first goes left and down
+            lacking[np.arange(len(first)), lacking.argmax(axis=1)] = 0
+            push = 0.51 * lacking * np.where(apart > 0, 1, -1)
+            moves, counts = np.zeros_like(places), np.zeros(len(places))
+            for nodes, sign in [(first, 1), (second, -1)]:
+                np.add.at(moves, nodes, sign * push)
+                np.add.at(counts, nodes, 1)
+            places = places + moves / np.maximum(1, counts)[:, None]
         places = places * 1.1
