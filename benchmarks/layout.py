@@ -5,8 +5,9 @@ Usage: python benchmarks/layout.py [--quick] [--write]
 Random DAGs and the graphs without directions that they leave, boxes of five letters'
 width; CPU seconds, the best of three (one, if it is a long one), and the size of the
 drawing in units of the font's size. "layered" draws in layers whatever it takes, and is
-left out with 500 nodes; "chosen" is what the displays and the report do, which draw entangled graphs by
-distances. With --write the numbers become benchmarks/results/layout.csv.
+left out with 500 nodes; "chosen" is what the displays and the report do, which draw
+entangled graphs by distances. With --write the numbers become
+benchmarks/results/layout.csv.
 """
 
 import argparse

@@ -114,7 +114,7 @@ def test_effects_of_continuous_parents_against_a_loop(linear):
 
 
 def test_effects_of_categories():
-    """A copy with errors in one of ten cells, and a third variable with three levels."""
+    """A copy with errors in one of ten cells, and a variable with three levels."""
     rng = np.random.default_rng(0)
     cause = rng.integers(2, size=4000)
     copy = np.where(rng.random(4000) < 0.1, 1 - cause, cause)
@@ -444,7 +444,7 @@ def test_search_drag_and_hover(asia, browser, asia_page):
     names = list(asia.feature_names_in_)
     either = names.index("either")
     around = np.flatnonzero(graph[either] | graph[:, either])
-    page.search("EITH")
+    page.search("EITHE")
     assert page.find("#details h3").text == "either"
     assert page.count("#network-edges .marked") == len(around)
     page.choose("scope", "neighbors")

@@ -17,8 +17,8 @@ LINEAR = (
     "sampled DAGs that have the edge."
 )
 CATEGORICAL = (
-    "The effect is the largest change that the parent makes in the probabilities of the "
-    "child's categories (total variation), the other parents as they are; of two "
+    "The effect is the largest change that the parent makes in the probabilities of "
+    "the child's categories (total variation), the other parents as they are; of two "
     "variables with two categories each, by how much more probable the child's second "
     "category is with the parent's second. It is averaged over the sampled DAGs that "
     "have the edge."

@@ -1,4 +1,4 @@
-"""What a fitted structure learner shows of itself: a page, and a picture in notebooks."""
+"""What a fitted structure learner shows of itself: a page, and a small picture."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ MOST_SAMPLES = 48
 THRESHOLD = 0.5
 # Pixels: the font's size, a box's height in it, and the room beside a name.
 FONT_SIZE, HEIGHT, PADDING, SPACING = 14.0, 1.9, 1.4, 1.4
-# Letters of a name that are shown; the page tells the whole name where it is pointed at.
+# Letters of a name that are shown; who points at it sees the whole name.
 LONGEST_LABEL = 24
 # The script's columns of a pair: i < j, and numbers of i -> j and of j -> i.
 PAIR = ("i", "j", "joined", "dag", "cpdag", "error", "rhat", "effect")
@@ -202,8 +202,8 @@ def places(graph, names, dynamic=None):
 def slice_places(widths, dynamic):
     """The slices of a dynamic network side by side, the present on the right.
 
-    The last number is the distance of the slices. The network's nodes are what does not change, the slices before, the last first, and the
-    present.
+    The last number is the distance of the slices. The network's nodes are what does not
+    change, the slices before, the last first, and the present.
     """
     graph = dynamic.probabilities_
     nodes = np.arange(len(widths))

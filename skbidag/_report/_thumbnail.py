@@ -102,8 +102,8 @@ def edge_svg(layout, i, j, directed, weight):
         base, tip = route[-1] - HEAD * way, route[-1]
         across = 0.42 * HEAD * np.array([-way[1], way[0]])
         head = (
-            f'<path d="M{point(tip)} L{point(base + across)} L{point(base - across)} Z" '
-            f'fill="{COLOR}"/>'
+            f'<path d="M{point(tip)} L{point(base + across)} '
+            f'L{point(base - across)} Z" fill="{COLOR}"/>'
         )
     return (
         f'<path d="{path}" fill="none" stroke="{COLOR}" '

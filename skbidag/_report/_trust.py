@@ -1,8 +1,8 @@
 """Whether a result can be trusted, point by point, in words.
 
 Each point has a question, a verdict ("good", "note" for what one has to know, "bad" for
-what speaks against the result) and a text. Texts are in Python's words; the command line
-says them in its own.
+what speaks against the result) and a text. Texts are in Python's words; the command
+line says them in its own.
 """
 
 import numpy as np
@@ -107,7 +107,8 @@ def convergence(estimator, reached):
         error = 0.5 / np.sqrt(reached.effective_size)
         text += (
             f" An uncertain edge has {reached.effective_size:.0f} effective draws or "
-            f"more, so that its probability has a standard error of {error:.3f} at most."
+            "more, so that its probability has a standard error of "
+            f"{error:.3f} at most."
         )
     return "good", text
 

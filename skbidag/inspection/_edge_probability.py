@@ -156,7 +156,7 @@ class EdgeProbabilityDisplay:
 
     @staticmethod
     def _label_inches(names, side):
-        """About how long the longest label is in a picture with this side, in inches."""
+        """About how long the longest label is, in inches; so is the picture's side."""
         cell = 0.77 * side * 72 / max(1, len(names))
         size = min(max(0.75 * cell, LEAST_LABEL), LARGEST_LABEL)
         longest = min(max(map(len, names), default=0), LONGEST_NAME)
