@@ -141,8 +141,8 @@ def network_text(network, facts):
     """How to read the picture."""
     text = (
         "In the <b>consensus</b>, variables are joined where that is more probable "
-        "than the threshold, and an edge has an arrowhead if one direction alone is. The "
-        "darker and wider a line, the more probable the edge. Of the other graphs all "
+        "than the threshold, and an edge has an arrowhead if one direction alone is. "
+        "The darker and wider a line, the more probable the edge. Of the other graphs all "
         "edges are drawn, the less probable ones dashed."
     )
     if network["signed"]:
@@ -170,8 +170,8 @@ def edges_text(network):
     text = (
         "<b>Joined</b> is the probability of an edge in either direction, "
         "<b>direction</b> that of the edge as it is listed. Its standard error says "
-        "how far it may be off because the sample is finite; R&#8209;hat is near 1 where "
-        f"the chains agree. {escape(network['effect'])}"
+        "how far it may be off because the sample is finite; R&#8209;hat is near 1 "
+        f"where the chains agree. {escape(network['effect'])}"
     )
     if network["left_out"]:
         text += (
