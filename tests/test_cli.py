@@ -971,7 +971,8 @@ def test_report_is_self_contained(report):
 def test_report_without_matplotlib():
     run(*QUICK, "--out", "out", "--quiet")
     page, text = parse("out/report.html")
-    assert page.tags.count("svg") == 1
+    # the network, the heat map and the traces
+    assert page.tags.count("svg") == 3
     assert "pip install 'skbidag[plot]'" in text
     data = re.search(r'id="network-data">(.*?)</script>', text, flags=re.S)[1]
     network = json.loads(data)

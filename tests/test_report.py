@@ -23,6 +23,7 @@ from skbidag import (
 )
 from skbidag._convergence import assess
 from skbidag._report import _network, _trust
+from skbidag._report._charts import make_charts
 from skbidag._report._effects import direct_effects
 from skbidag.datasets import load_asia, make_gaussian_network
 
@@ -150,6 +151,26 @@ def test_entangled_networks_have_boxes_apart():
     # arrows point downwards, on the whole
     parents, children = np.nonzero(graph)
     assert np.mean(y[children] - y[parents]) > 0
+
+
+def test_charts_show_what_was_sampled(asia):
+    drawn = {
+        name: ElementTree.fromstring(svg) for name, svg in make_charts(asia).items()
+    }
+    probabilities = asia.edge_probabilities()
+    titles = [title.text for title in drawn["probabilities"].iter("title")]
+    names = asia.feature_names_in_
+    assert titles == [
+        f"{names[i]} → {names[j]}: {probabilities[i, j]:.3f}"
+        for i, j in np.argwhere(probabilities >= 0.005)
+    ]
+    lines = list(drawn["traces"].iter("polyline"))
+    assert len(lines) == 4
+    heights = [float(point.split(",")[1]) for point in lines[0].get("points").split()]
+    trace = asia.log_score_trace_[0]
+    assert len(heights) == len(trace) == 500
+    # one straight line through all pairs of score and height: higher is above
+    assert np.corrcoef(heights, trace)[0, 1] == pytest.approx(-1, abs=1e-3)
 
 
 # --------------------------------------------------------------------------- words

@@ -27,8 +27,8 @@ class ReportMixin:
 
         One file with everything in it, which loads nothing from anywhere: whether the
         result can be trusted, in words; the network to slide the probability, search,
-        drag, zoom and save; the edges as a table; and all settings. Pictures of the
-        chains need matplotlib, the rest does not.
+        drag, zoom and save; the edges as a table; traces of the chains; and all
+        settings. A picture of how chains agree needs matplotlib, the rest does not.
 
         Parameters
         ----------

@@ -10,6 +10,7 @@ from html import escape
 from importlib import resources
 from string import Template
 
+from skbidag._report._charts import make_charts
 from skbidag._report._effects import LINEAR
 from skbidag._report._facts import sample_text
 from skbidag._report._network import network_of
@@ -43,7 +44,7 @@ def make_page(facts, estimator, dynamic=None, *, remedy=REMEDY, files=None):
     """
     network = network_of(estimator, dynamic)
     network["signed"] = network["effect"] == LINEAR
-    pictures = make_pictures(estimator, dynamic)
+    pictures = {**make_charts(estimator), **make_pictures(estimator, dynamic)}
     _, posterior = bias(estimator, remedy)
     posterior = escape(posterior).replace(escape(remedy), f"<code>{remedy}</code>")
     return Template(asset("page.html")).substitute(
@@ -142,8 +143,8 @@ def network_text(network, facts):
     text = (
         "In the <b>consensus</b>, variables are joined where that is more probable "
         "than the threshold, and an edge has an arrowhead if one direction alone is. "
-        "The darker and wider a line, the more probable the edge. Of the other graphs all "
-        "edges are drawn, the less probable ones dashed."
+        "The darker and wider a line, the more probable the edge. Of the other graphs "
+        "all edges are drawn, the less probable ones dashed."
     )
     if network["signed"]:
         text += (
@@ -183,13 +184,13 @@ def edges_text(network):
 
 def probabilities_section(pictures, posterior):
     """The heat map."""
-    if pictures is None:
-        return ""
     return section(
         "All edge probabilities",
         f"<p>{posterior}</p>"
         + figures(
-            pictures, probabilities="The row is the parent, the column the child."
+            pictures,
+            probabilities="The row is the parent, the column the child; "
+            "the stronger its color, the more probable the edge.",
         ),
     )
 
@@ -201,10 +202,11 @@ def chains_section(pictures, result):
     if rates:
         text += f"Acceptance rates: {', '.join(number(rate, 2) for rate in rates)}."
     text += "</p>"
-    if pictures is None:
+    several = result["n_chains"] > 1 and result["n_draws"] > 1
+    if several and "concordance" not in pictures:
         text += (
-            "<p>Pictures of the chains and of all probabilities need the package "
-            "matplotlib: <code>pip install 'skbidag[plot]'</code>.</p>"
+            "<p>The agreement of several chains is drawn by the package matplotlib: "
+            "<code>pip install 'skbidag[plot]'</code>.</p>"
         )
     return section(
         "The chains",

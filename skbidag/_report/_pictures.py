@@ -1,6 +1,7 @@
-"""Pictures of the chains and of all probabilities, if matplotlib is there to draw them.
+"""Pictures that matplotlib draws, if it is there.
 
-The network itself needs no matplotlib: the page's script draws it.
+The network, the heat map and the traces need none: the page's script and `_charts.py`
+draw them.
 """
 
 import io
@@ -27,13 +28,13 @@ def make_pictures(estimator, dynamic=None):
 
     Returns
     -------
-    pictures : dict of str to str, or None
-        SVG elements by name; None without matplotlib.
+    pictures : dict of str to str
+        SVG elements by name; none without matplotlib.
     """
     try:
         from matplotlib import pyplot as plt
     except ImportError:
-        return None
+        return {}
     pictures = {}
     # text stays text; the salt makes the same picture the same text
     look = {"svg.fonttype": "none", "svg.hashsalt": "skbidag"}
@@ -51,32 +52,21 @@ def wanted_pictures(estimator, dynamic):
 
     n = estimator.n_features_in_
     n_chains, n_draws = estimator.log_score_trace_.shape
-    wanted = {
-        "probabilities": (
-            f"Heat map of the probabilities of the edges between {n} variables.",
-            lambda: inspection.EdgeProbabilityDisplay.from_estimator(estimator),
-        ),
-    }
+    wanted = {}
     if dynamic is not None:
         wanted["slices"] = (
             "Slices of the dynamic network side by side, with the edges that are more "
             "probable than not; the table below lists them.",
             lambda: inspection.DynamicGraphDisplay.from_estimator(dynamic),
         )
-    if n_draws > 1:
-        many = n_chains * n_draws > MOST_POINTS
-        wanted["traces"] = (
-            "Log scores of the sampled DAGs along each chain.",
-            lambda: inspection.TraceDisplay.from_estimator(estimator, rasterized=many),
+    if n_draws > 1 and n_chains > 1:
+        crowded = n_chains * n**2 > MOST_POINTS
+        wanted["concordance"] = (
+            "Edge probabilities of the chains against each other.",
+            lambda: inspection.ConcordanceDisplay.from_estimator(
+                estimator, rasterized=crowded
+            ),
         )
-        if n_chains > 1:
-            crowded = n_chains * n**2 > MOST_POINTS
-            wanted["concordance"] = (
-                "Edge probabilities of the chains against each other.",
-                lambda: inspection.ConcordanceDisplay.from_estimator(
-                    estimator, rasterized=crowded
-                ),
-            )
     if hasattr(estimator, "expansions_"):
         wanted["expansions"] = (
             "Best log score and size of the search space along the search.",
@@ -102,15 +92,21 @@ def inline_svg(figure, name, label):
 
 def figures(pictures, **captions):
     """Pictures with their captions, side by side where they are small enough."""
-    shown = [name for name in captions if pictures and name in pictures]
+    shown = [name for name in captions if name in pictures]
     small = all(width_of(pictures[name]) <= WIDEST_OF_PAIR for name in shown)
     look = "pair" if small and len(shown) > 1 else ""
     parts = [
-        f"<figure><figcaption>{captions[name]}{zoom(pictures[name])}</figcaption>"
+        f'<figure class="{paper(pictures[name])}"><figcaption>{captions[name]}'
+        f"{zoom(pictures[name])}</figcaption>"
         f'<div class="scroll">{pictures[name]}</div></figure>'
         for name in shown
     ]
     return f'<div class="figures {look}">{"".join(parts)}</div>'
+
+
+def paper(svg):
+    """Pictures of matplotlib have dark ink and stay on white paper."""
+    return "" if 'class="native"' in svg else "white"
 
 
 def zoom(svg):
