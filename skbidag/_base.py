@@ -26,6 +26,7 @@ from skbidag._fingerprint import fingerprint, refuse_another
 from skbidag._given_starts import resolve_starts
 from skbidag._learner import StructureLearner
 from skbidag._observer import ChainObserver
+from skbidag._outside import LARGEST_OUTSIDE_MASS
 from skbidag._posterior import split_rhat_of_counts
 from skbidag._sampling import Progress, Sampling, SamplingSettings
 from skbidag._score_space import ScoreSpace
@@ -45,9 +46,6 @@ from skbidag._sklearn import (
 )
 from skbidag._tables import build_tables
 from skbidag.scores._tempered import TemperedScore
-
-# More parents than this from outside the space, per DAG, and a node's are not known.
-LARGEST_OUTSIDE_MASS = 0.25
 
 
 class BaseStructure(CallbackSupportMixin, StructureLearner):

@@ -36,6 +36,8 @@ BEAM = 8
 DEPTH = 3
 # Sets with less than exp of this beside nine of ten sums are not counted.
 LEAST_LOG_SHARE = -6.0
+# More parents than this from outside the space, per DAG, and a node's are not known.
+LARGEST_OUTSIDE_MASS = 0.25
 # Random sets of each node to which all further parents are added.
 N_RANDOM = 10
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -46,9 +45,7 @@ FILES = {
     "summary.json",
 }
 PICTURES = {
-    "best",
     "concordance",
-    "consensus",
     "expansions",
     "probabilities",
     "traces",
@@ -276,7 +273,7 @@ def test_the_order_bias_is_named(method, posterior, said, capsys):
 def test_probabilities_beside_the_heat_map(report):
     text = (report / "report.html").read_text(encoding="utf-8")
     start = _summary.POSTERIORS["order-weighted"][:60]
-    assert text.count(start) == 2  # the table and the heat map
+    assert text.count(start) == 3  # "can I trust this?", the table and the heat map
     assert text.count("<code>--method partition</code>") == 2
 
 
@@ -961,7 +958,7 @@ def test_report_is_self_contained(report):
     assert not re.search(r"url\((?!#)", text)
     assert "@import" not in text
     assert set(page.ids) >= PICTURES
-    assert page.tags.count("svg") == len(PICTURES)
+    assert page.tags.count("svg") == len(PICTURES) + 1  # the network
     for svg in re.findall(r"<svg .*?</svg>", text, flags=re.S):
         ElementTree.fromstring(svg)
     summary = json.loads((report / "summary.json").read_text(encoding="utf-8"))
@@ -974,92 +971,29 @@ def test_report_is_self_contained(report):
 def test_report_without_matplotlib():
     run(*QUICK, "--out", "out", "--quiet")
     page, text = parse("out/report.html")
-    assert "svg" not in page.tags
+    # the network, the heat map and the traces
+    assert page.tags.count("svg") == 3
     assert "pip install 'skbidag[plot]'" in text
-    assert text.count('<td style="--share') == len(pd.read_csv("out/edges.csv"))
+    data = re.search(r'id="network-data">(.*?)</script>', text, flags=re.S)[1]
+    network = json.loads(data)
+    edges = pd.read_csv("out/edges.csv").set_index(["from", "to"])["probability"]
+    names = network["names"]
+    assert len(network["pairs"]) > 5
+    for i, j, joined, there, back, *_ in network["pairs"]:
+        one, other = (edges.get((names[a], names[b]), 0.0) for a, b in [(i, j), (j, i)])
+        assert [there, back] == pytest.approx([one, other], abs=1e-3)
+        assert joined == pytest.approx(one + other, abs=1e-3)
 
 
-@pytest.fixture
-def browser(tmp_path):
-    """Chromium without a window; a log of its console and of its requests."""
-    chromium = shutil.which("chromium")
-    driver = shutil.which("chromedriver")
-    if not (chromium and driver):
-        reason = "chromium and chromedriver are not installed"
-        if os.environ.get("SKBIDAG_REQUIRE_BROWSER"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--window-size=1200,900",
-        f"--user-data-dir={tmp_path}/profile",
-    ):
-        options.add_argument(flag)
-    options.set_capability(
-        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
-    )
-    service = webdriver.ChromeService(executable_path=driver)
-    started = webdriver.Chrome(options=options, service=service)
-    yield started
-    started.quit()
-
-
-def test_report_in_a_browser(report, browser):
-    from selenium.webdriver.common.by import By
-
-    url = (report / "report.html").as_uri()
-    browser.get(url)
-    assert browser.title == "asia: Bayesian network"
-
-    # the pictures are visible, and so are the names in the graph
-    for name in PICTURES:
-        box = browser.find_element(By.ID, name).rect
-        assert box["width"] > 100, name
-        assert box["height"] > 100, name
-    for name in ("consensus", "best"):
-        texts = browser.find_elements(By.CSS_SELECTOR, f"#{name} text")
-        assert {text.text for text in texts} >= set(load_asia().feature_names)
-        assert all(text.rect["width"] > 5 for text in texts)
-    # nothing is wider than the window
-    assert browser.execute_script(
-        "return document.documentElement.scrollWidth <= window.innerWidth"
-    )
-
-    # the table is sorted by a click on its heading, and back by another
-    def first_cells():
-        rows = browser.find_elements(By.CSS_SELECTOR, "#edges tbody tr")
-        return [row.find_element(By.TAG_NAME, "td").text for row in rows]
-
-    before = first_cells()
-    heading = browser.find_element(By.CSS_SELECTOR, "#edges th button")
-    heading.click()
-    assert first_cells() == sorted(before) != before
-    heading.click()
-    assert first_cells() == sorted(before, reverse=True)
-
-    assert browser.get_log("browser") == []
-    messages = [
-        json.loads(e["message"])["message"] for e in browser.get_log("performance")
-    ]
-    requests = [
-        message["params"]["request"]["url"]
-        for message in messages
-        if message["method"] == "Network.requestWillBeSent"
-        and message["params"]["documentURL"] == url  # not what the first tab showed
-    ]
-    assert url in requests
-    assert [r for r in requests if r != url and not r.startswith("data:")] == []
+def test_trust_is_told_in_the_words_of_the_command_line(gaussian):
+    run(gaussian, "--method", "order", "--tiers", write("a,1\nb,2\nc,2\n", "t"), *QUICK)
+    summary = json.loads(Path("skbidag-data/summary.json").read_text(encoding="utf-8"))
+    said = {point["question"]: point["text"] for point in summary["trust"]}
+    assert "With --method partition" in said["What are the probabilities of?"]
+    assert "tiers" in said["What was assumed beforehand?"]
+    assert "taken as continuous" in said["What was made of the data?"]
+    page = Path("skbidag-data/report.html").read_text(encoding="utf-8")
+    assert "Can I trust this?" in page
 
 
 # ------------------------------------------------------------------ as a user runs it

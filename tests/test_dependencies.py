@@ -13,7 +13,7 @@ DISTRIBUTIONS = {"causallearn": "causal-learn", "sklearn": "scikit-learn"}
 # What the package imports only where it is asked for, and where that is.
 OPTIONAL = {
     "cloudpickle": {"skbidag/_parallel.py"},
-    "matplotlib": {"skbidag/_cli/_report.py", "skbidag/inspection/"},
+    "matplotlib": {"skbidag/_report/_pictures.py", "skbidag/inspection/"},
     "openpyxl": {"skbidag/_cli/_excel.py"},
     "polars": {"skbidag/_cli/_parquet.py"},
 }

@@ -29,7 +29,8 @@ def python_blocks(text):
         "user_guide",
     ],
 )
-def test_code_blocks_run(page):
+def test_code_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     text = (DOCS / f"{page}.rst").read_text(encoding="utf-8")
     blocks = python_blocks(text)
     assert len(blocks) == text.count("code-block:: python") > 1

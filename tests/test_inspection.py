@@ -328,6 +328,52 @@ def test_layout_of_any_graph(seed):
         assert_allclose(np.abs(route[[0, -1], 1] - layout.y[[i, j]]), 0.5)
 
 
+def entangled(n, n_edges):
+    rng = np.random.default_rng(n_edges)
+    A = np.zeros((n, n), dtype=bool)
+    A[np.triu_indices(n, 1)] = rng.permutation(n * (n - 1) // 2) < n_edges
+    return A
+
+
+def test_entangled_graphs_have_straight_edges():
+    """Layers of these would take thousands of dummies."""
+    A = entangled(60, 400)
+    A |= A.T & (np.random.default_rng(0).random(A.shape) < 0.3)  # some undirected
+    widths = np.linspace(2, 9, 60)
+    layout = layered_layout(A, widths, 1.7)
+    assert (layout.layer == -1).all()
+    assert len(layout.routes) == np.triu(A | A.T).sum()
+    left, right, low, high = boxes(layout, widths, 1.7).T
+    apart = (left[:, None] > right) | (low[:, None] > high)
+    assert (apart | apart.T | np.eye(60, dtype=bool)).all()
+    assert min(left.min(), low.min()) >= -1e-9
+    assert right.max() <= layout.size[0] + 1e-9
+    assert high.max() <= layout.size[1] + 1e-9
+    for (i, j), route in layout.routes.items():
+        assert route.shape == (2, 2)
+        for (x, y), node in zip(route, (i, j), strict=True):
+            # on the border of its box, on the line between the centers
+            across = abs(x - layout.x[node]) / (widths[node] / 2)
+            along = abs(y - layout.y[node]) / (1.7 / 2)
+            assert max(across, along) == pytest.approx(1)
+        way = np.array([layout.x[j] - layout.x[i], layout.y[j] - layout.y[i]])
+        drawn = route[1] - route[0]
+        assert way[0] * drawn[1] == pytest.approx(way[1] * drawn[0], abs=1e-6)
+    again = layered_layout(A, widths, 1.7)
+    assert_array_equal(again.x, layout.x)
+    display = GraphDisplay.from_graph(A)
+    assert set(display.heads_) == {(i, j) for i, j in np.argwhere(A & ~A.T).tolist()}
+
+
+def test_components_are_layered_each_by_itself():
+    A = np.zeros((63, 63), dtype=bool)
+    A[:60, :60] = entangled(60, 400)
+    A[60, 61] = A[61, 62] = True
+    layout = layered_layout(A, np.full(63, 3.0), 1.7)
+    assert (layout.layer[:60] == -1).all()
+    assert_array_equal(layout.layer[60:], [0, 1, 2])
+
+
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_layout_without_edges(n):
     layout = layered_layout(np.zeros((n, n), dtype=bool), np.full(n, 2.0))
@@ -388,6 +434,40 @@ def test_differences_to_the_true_graph():
     display = GraphDisplay.from_graph(undirected, true_graph=true)
     assert set(display.differences_.values()) == {"turned"}
     assert not display.heads_
+
+
+def test_legend_is_inside_the_figure():
+    true = np.zeros((4, 4), dtype=bool)
+    true[0, 1] = true[1, 2] = true[2, 3] = True
+    drawn = np.zeros((4, 4), dtype=bool)
+    drawn[0, 1] = drawn[2, 1] = drawn[0, 3] = True
+    for n_more in (0, 5, 12):
+        # isolated nodes make the figure wider
+        size = 4 + n_more
+        pair = [np.zeros((size, size), dtype=bool) for _ in range(2)]
+        pair[0][:4, :4], pair[1][:4, :4] = drawn, true
+        display = GraphDisplay.from_graph(pair[0], true_graph=pair[1])
+        display.figure_.canvas.draw()
+        box = display.legend_.get_window_extent()
+        width, height = display.figure_.canvas.get_width_height()
+        assert min(box.x0, box.y0) >= 0
+        assert box.x1 <= width
+        assert box.y1 <= height
+
+
+@pytest.mark.parametrize("n", [8, 30])
+def test_long_names_leave_the_heat_map_as_it_is(n):
+    sides = []
+    for name in ("x", "a_name_that_somebody_took_from_a_spread_sheet"):
+        names = [f"{name}{k}" for k in range(n)]
+        display = EdgeProbabilityDisplay.from_probabilities(
+            np.zeros((n, n)), feature_names=names
+        )
+        display.figure_.canvas.draw()
+        sides.append(display.ax_.get_window_extent().width)
+    assert sides[1] > 0.85 * sides[0]
+    labels = [text.get_text() for text in display.ax_.get_xticklabels()]
+    assert all("…" in label and len(label) == 40 for label in labels)
 
 
 def test_graph_of_an_estimator(model, network):

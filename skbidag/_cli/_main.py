@@ -60,6 +60,7 @@ def learn(arguments, argv):
         for message in () if arguments.quiet else messages:
             print(f"skbidag: {label}{message}", file=sys.stderr)
 
+    os.environ.setdefault("MPLBACKEND", "agg")  # pictures without windows
     folder = choose_folder(arguments)
     kind = kind_for(arguments)
     table = read_table(

@@ -2,15 +2,18 @@
 
 import json
 import math
-import platform
 import re
 import shlex
 import sys
 from datetime import UTC, datetime
-from importlib import metadata
 from textwrap import fill
 
 import numpy as np
+
+from skbidag._cli._wording import in_options
+from skbidag._convergence import assess
+from skbidag._report import _trust
+from skbidag._report._facts import result_of, sample_text, versions
 
 EDGE_FIELDS = (
     "from",
@@ -22,23 +25,10 @@ EDGE_FIELDS = (
     "in_best_dag",
     "posterior",
 )
-PACKAGES = (
-    "skbidag",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "causal-learn",
-    "pandas",
-    "matplotlib",
-)
-# What an estimator's posterior_ means.
+# What samples from the posterior over DAGs, and what an estimator's posterior_ means.
+REMEDY = "--method partition"
 POSTERIORS = {
-    "order-weighted": "Probabilities are of the order-weighted posterior: a DAG counts "
-    "once for each order it fits, which favors sparse DAGs and some directions. "
-    "With --method partition every DAG counts once.",
-    "over DAGs": "Probabilities are of the posterior over DAGs: every DAG counts once.",
-    "best DAG alone": "Nothing was sampled: probabilities are 1 for the edges of the "
-    "best DAG's equivalence class and 0 for others.",
+    name: text.format(remedy=REMEDY) for name, text in _trust.POSTERIORS.items()
 }
 TOP_EDGES = 15
 WIDTH = 80
@@ -104,6 +94,7 @@ def summarize(argv, table, variables, result):
         Of strings, numbers, lists and dicts, as it stands in ``summary.json``.
     """
     estimator = result.estimator
+    reached = assess(estimator.dag_samples_, estimator.log_score_trace_)
     names = [str(name) for name in estimator.feature_names_in_]
     given = np.flatnonzero(estimator.dag_samples_.background)
     return {
@@ -127,32 +118,20 @@ def summarize(argv, table, variables, result):
         },
         "estimator": type(estimator).__name__,
         "parameters": all_parameters(result),
-        "result": result_of(result),
+        "result": {
+            **result_of(estimator, reached),
+            "seconds": round(result.seconds, 3),
+        },
+        "trust": trust_of(estimator, reached, variables.notes),
         "warnings": result.warnings,
         "versions": versions(),
     }
 
 
-def result_of(result):
-    """The result in a few numbers."""
-    from skbidag._convergence import assess
-
-    estimator = result.estimator
-    n_chains, n_draws = estimator.log_score_trace_.shape
-    reached = assess(estimator.dag_samples_, estimator.log_score_trace_)
-    return {
-        "posterior": estimator.posterior_,
-        "log_score": estimator.log_score_,
-        "n_edges": int(estimator.adjacency_.sum()),
-        "converged": reached.verdict,
-        "log_score_rhat": estimator.log_score_rhat_,
-        "largest_edge_rhat": reached.edge_rhat,
-        "n_chains": n_chains,
-        "n_draws": n_draws,
-        "n_iter": estimator.n_iter_,
-        "acceptance_rate": estimator.acceptance_rate_.tolist(),
-        "seconds": round(result.seconds, 3),
-    }
+def trust_of(estimator, reached, notes):
+    """What speaks for the result and what against it, in the words of the options."""
+    points = _trust.trust(estimator, reached, notes, REMEDY)
+    return [{**point, "text": in_options(point["text"])} for point in points]
 
 
 def all_parameters(result):
@@ -169,21 +148,6 @@ def plain_parameters(estimator):
     parameters = estimator.get_params()
     parameters["score"] = type(parameters["score"]).__name__
     return parameters
-
-
-def versions():
-    """Versions of what the result may depend on."""
-    found = {
-        "skbidag": metadata.version("skbidag"),
-        "python": platform.python_version(),
-    }
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    found["platform"] = platform.platform()
-    return found
 
 
 def to_json(summary):
@@ -223,15 +187,3 @@ def print_summary(summary, folder, edges, *, as_json=False):
     sentences = re.split(r"(?<=\.) ", POSTERIORS[result["posterior"]])
     print("", *(fill(sentence, WIDTH) for sentence in sentences), sep="\n")
     print(f"\nThe report: {folder / 'report.html'}")
-
-
-def sample_text(result):
-    """The draws and whether the chains agree, in words."""
-    text = f"{result['n_chains']} chains of {result['n_draws']} DAGs"
-    if result["converged"] is None:
-        return text
-    agree = "agree" if result["converged"] else "have NOT CONVERGED"
-    return (
-        f"{text}, which {agree} (R-hat {result['log_score_rhat']:.3f} of the score, "
-        f"at most {result['largest_edge_rhat']:.3f} of an edge)"
-    )

@@ -153,7 +153,7 @@ def write_files(folder, summary, edges, result):
     write_graphml(folder / "graph.graphml", estimator)
     write_text(folder / "graph.dot", dot(summary["data"]["title"], names, estimator))
     write_text(folder / "summary.json", to_json(summary))
-    write_text(folder / "report.html", make_report(summary, edges, result))
+    write_text(folder / "report.html", make_report(summary, result))
 
 
 def write_text(path, text):

@@ -29,6 +29,7 @@ from skbidag._dynamic._score import SummedScore
 from skbidag._dynamic._series import check_static, read_series
 from skbidag._dynamic._simulate import Forecast, simulate
 from skbidag._posterior import DAGSamples
+from skbidag._report import ReportMixin
 from skbidag._search_space import is_union
 from skbidag._sklearn import Interval, StrOptions, _check_feature_names, _fit_context
 from skbidag.graphs import align_labels
@@ -36,7 +37,7 @@ from skbidag.scores import CategoricalScore
 from skbidag.scores._resolve import resolve_score
 
 
-class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
+class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstimator):
     """Learn a dynamic Bayesian network from series.
 
     The variables at a time t have parents among those at the same time
@@ -723,6 +724,10 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         if len({column.dtype.kind for column in columns}) > 1:
             columns = [column.astype(object) for column in columns]
         return np.stack(columns, axis=-1)
+
+    @property
+    def _reported(self):
+        return self.transition_estimator_, self
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from skbidag.inspection._plotting import (
     check_true_graph,
     choose_names,
     import_pyplot,
+    shorten,
 )
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # Points a tick label needs, and what the largest one takes
 LEAST_LABEL, LARGEST_LABEL = 5.0, 10.0
+# Letters of a name that are written, and the width of one over its height
+LONGEST_NAME, LETTER_WIDTH = 40, 0.6
 
 
 class EdgeProbabilityDisplay:
@@ -117,9 +120,13 @@ class EdgeProbabilityDisplay:
         n = len(probabilities)
         true_graph = check_true_graph(self.true_graph, n, names)
         names = check_names(names, n)
+        share = 1.0  # of the figure, without what long names take
         if ax is None:
             side = min(max(4.5, 1.5 + 0.13 * n), 24)
-            _, ax = plt.subplots(figsize=(1.15 * side, side), layout="compressed")
+            extra = max(0.0, self._label_inches(names, side) - 0.5)
+            size = 1.15 * side + extra, side + extra
+            _, ax = plt.subplots(figsize=size, layout="compressed")
+            share = side / (side + extra)
         im_kw = {"vmin": 0, "vmax": 1, "interpolation": "nearest", **im_kw}
         self.ax_, self.figure_ = ax, ax.figure
         self.im_ = ax.imshow(probabilities, cmap=cmap, **im_kw)
@@ -129,7 +136,7 @@ class EdgeProbabilityDisplay:
                 self.im_, ax=ax, label="posterior probability", shrink=0.8
             )
         ax.set(xlabel="child", ylabel="parent")
-        cell = self._label(ax, names)
+        cell = self._label(ax, names, share)
         if true_graph is not None:
             frames = [
                 Rectangle((j - 0.36, i - 0.36), 0.72, 0.72)
@@ -147,16 +154,25 @@ class EdgeProbabilityDisplay:
             ax.set_xlabel("child (true edges are framed)")
         return self
 
-    def _label(self, ax, names):
+    @staticmethod
+    def _label_inches(names, side):
+        """About how long the longest label is, in inches; so is the picture's side."""
+        cell = 0.77 * side * 72 / max(1, len(names))
+        size = min(max(0.75 * cell, LEAST_LABEL), LARGEST_LABEL)
+        longest = min(max(map(len, names), default=0), LONGEST_NAME)
+        return longest * LETTER_WIDTH * size / 72
+
+    def _label(self, ax, names, share):
         """Write the names as large as they fit; returns a cell's side in points."""
+        names = [shorten(name, LONGEST_NAME) for name in names]
         box = ax.get_window_extent()
-        pixels = min(box.width, box.height) / max(1, len(names))
+        pixels = share * min(box.width, box.height) / max(1, len(names))
         cell = pixels * 72 / ax.figure.dpi
         size = min(max(0.75 * cell, LEAST_LABEL), LARGEST_LABEL)
         # what does not fit is left out, so that the rest can be read
         shown = range(0, len(names), max(1, int(np.ceil(1.15 * size / cell))))
         labels = [names[k] for k in shown]
-        upright = max(map(len, names), default=0) * 0.6 * size > cell
+        upright = max(map(len, names), default=0) * LETTER_WIDTH * size > cell
         ax.set_xticks(shown, labels, rotation=90 if upright else 0, fontsize=size)
         ax.set_yticks(shown, labels, fontsize=size)
         for text in [*ax.get_xticklabels(), *ax.get_yticklabels()]:

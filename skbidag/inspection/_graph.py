@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Lengths are in units of the font size (em).
 NODE_HEIGHT, PADDING = 1.7, 1.0
 HEAD_LENGTH, HEAD_WIDTH = 0.75, 0.6
+# Inches that an entry of the legend takes
+LEGEND_WIDTH = 2.0
 # Points
 FONT_SIZE, LARGEST_FONT, LARGEST_FIGURE = 9.0, 14.0, 24 * 72
 
@@ -174,10 +176,11 @@ class GraphDisplay:
                 "alpha": 0.35 + 0.65 * weight,
                 "zorder": 1 + weight,
             }
-            route, head = _split_head(route, directed=not graph[j, i])
+            straight = self.layout_.layer[i] < 0
+            route, head = _split_head(route, not graph[j, i], straight)
             self.edges_[i, j] = self.ax_.add_patch(
                 PathPatch(
-                    _curve(route),
+                    _line(route) if straight else _curve(route),
                     fill=False,
                     linestyle=style,
                     linewidth=(0.4 + 1.2 * weight) * font_size / FONT_SIZE,
@@ -397,7 +400,7 @@ def _new_axes(plt, size, legend):
     width, height = (max(side, 12.0) * FONT_SIZE for side in size)
     shrink = min(1.0, LARGEST_FIGURE / width, LARGEST_FIGURE / height)
     width = max(width * shrink / 72 + 0.4, 3.5)
-    bottom = 0.1 + legend * 0.25 * -(-len(STYLES) // _columns(width))
+    bottom = 0.1 + legend * 0.25 * -(-len(STYLES) // _columns(0.98 * width))
     height = height * shrink / 72 + 0.2 + bottom
     figure = plt.figure(figsize=(width, height))
     return figure.add_axes((0.01, bottom / height, 0.98, 1 - (bottom + 0.1) / height))
@@ -405,7 +408,7 @@ def _new_axes(plt, size, legend):
 
 def _columns(width):
     """Columns of a legend, which may be so many inches wide."""
-    return int(np.clip(width // 1.7, 1, len(STYLES)))
+    return int(np.clip(width // LEGEND_WIDTH, 1, len(STYLES)))
 
 
 def _fit(ax, size):
@@ -426,17 +429,25 @@ def _fit(ax, size):
     return font_size
 
 
-def _split_head(route, directed):
+def _split_head(route, directed, straight):
     """Shorten a route by its arrowhead, a triangle, if there is one."""
     if not directed:
         return route, None
-    (x, y), before = route[-1], route[-2]
-    down = np.sign(y - before[1])
-    base = y - down * HEAD_LENGTH
-    head = np.array([[x, y], [x - HEAD_WIDTH / 2, base], [x + HEAD_WIDTH / 2, base]])
-    route = route.copy()
-    route[-1, 1] = base
-    return route, head
+    tip, way = route[-1], route[-1] - route[-2]
+    if not straight:
+        way = way * [0, 1]  # edges come in from above or below
+    way = way / max(np.hypot(*way), 1e-9)
+    across = HEAD_WIDTH / 2 * np.array([way[1], -way[0]])
+    base = tip - HEAD_LENGTH * way
+    route = np.vstack([route[:-1], base])
+    return route, np.array([tip, base - across, base + across])
+
+
+def _line(route):
+    """A straight path."""
+    from matplotlib.path import Path
+
+    return Path(route)
 
 
 def _curve(route):

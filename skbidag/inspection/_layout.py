@@ -14,8 +14,12 @@ run through other nodes. The steps, for each connected component:
 - *places* with the least total deviation from straight edges, most of all of long ones:
   a linear program again.
 
+A component in which that takes many dummies is entangled: layers would be long to find
+and wider than any page. It is drawn by distances instead (``_force.py``), with straight
+edges.
+
 Components then go onto shelves, isolated nodes last. Lengths are in units of the
-caller's; y grows upwards.
+caller's; y grows upwards. matplotlib is not needed.
 """
 
 from dataclasses import dataclass
@@ -26,11 +30,16 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from skbidag.inspection._force import force_places, straight_routes
+
 # What bending costs: an edge of one layer, an end of a long edge, its middle
 STRAIGHTNESS = (1.0, 2.0, 8.0)
 SWEEPS = 24
 # Height of the gap between layers: the steepest edge climbs this share of its way
 LEAST_GAP, SLOPE, LARGEST_GAP = 2.2, 0.12, 7.0
+# Nodes and dummies that layers may hold: those of some 100 nodes with 200 edges, about
+# what can be read on a screen.
+MOST_PLACES = 400
 
 
 @dataclass(frozen=True)
@@ -42,12 +51,13 @@ class Layout:
     x, y : ndarray of shape (n_nodes,)
         Centers of the nodes.
     layer : ndarray of int, shape (n_nodes,)
-        Layers within the node's component, from the top.
+        Layers within the node's component, from the top; -1 where there are none.
     routes : dict
         For each edge (i, j), or (i, j) with i < j if it has no direction, the points
         that it passes on its way from i to j, an array of shape (2 k, 2). Between an
         even point and the next it passes a gap, from there to the next even one it
-        goes straight through a layer.
+        goes straight through a layer. Where there are no layers, it is a straight line
+        between two points.
     size : tuple of float
         Width and height of the drawing, whose lower left corner is the origin.
     """
@@ -60,7 +70,7 @@ class Layout:
 
 
 def layered_layout(adjacency, widths, height=1.0, spacing=1.0, aspect=1.6):
-    """Place the nodes of a graph and lay its edges between them.
+    """Place the nodes of a graph, in layers if it permits, and lay its edges between.
 
     Parameters
     ----------
@@ -90,11 +100,13 @@ def layered_layout(adjacency, widths, height=1.0, spacing=1.0, aspect=1.6):
     for label in range(component.max(initial=-1) + 1):
         nodes = np.flatnonzero(component == label)
         part = adjacency[np.ix_(nodes, nodes)]
-        px, py, layer[nodes], ways = _place(part, widths[nodes], height, spacing)
+        px, py, layer[nodes], ways = _place(
+            part, widths[nodes], height, spacing, aspect
+        )
         sides = [px - widths[nodes] / 2, px + widths[nodes] / 2]
         sides = np.concatenate([*sides, *(way[:, 0] for way in ways.values())])
         parts.append((nodes, px - sides.min(), py, ways, sides.min()))
-        boxes.append((np.ptp(sides), height - py.min()))
+        boxes.append((np.ptp(sides), height + np.ptp(py)))
 
     corners, size = _shelves(boxes, 2 * spacing, aspect)
     routes = {}
@@ -128,14 +140,19 @@ def _shelves(boxes, gap, aspect):
     return corners, (width, top + shelf)
 
 
-def _place(adjacency, widths, height, spacing):
-    """Places of the nodes of one component; its first layer is at y = 0."""
+def _place(adjacency, widths, height, spacing, aspect):
+    """Places of the nodes of one component, the highest at y = 0."""
     n = len(adjacency)
     if n == 1:
         return np.zeros(1), np.zeros(1), np.zeros(1, dtype=int), {}
     acyclic = acyclic_orientation(adjacency)
     layer = _layers(acyclic)
     edges = [(int(i), int(j)) for i, j in np.argwhere(acyclic)]
+    if n + sum(layer[j] - layer[i] - 1 for i, j in edges) > MOST_PLACES:
+        x, y = force_places(adjacency, widths, height, spacing, aspect)
+        y -= y.max()
+        routes = straight_routes(adjacency, x, y, widths, height)
+        return x, y, np.full(n, -1), routes
     chains, layer_of = _chains_of_dummies(edges, layer)
     order = _order_layers(chains, layer_of)
     all_widths = np.full(len(layer_of), 0.3 * spacing)

@@ -60,6 +60,14 @@ def check_names(feature_names, n_nodes):
     return names
 
 
+def shorten(name, longest):
+    """A name without its middle, if it has more letters than may be shown."""
+    if len(name) <= longest:
+        return name
+    tail = longest // 3
+    return f"{name[: longest - tail - 1]}…{name[-tail:]}"
+
+
 def check_true_graph(true_graph, n_nodes, names=None):
     """Validate the graph to compare with, or None; its labels are to be the names."""
     if true_graph is None:

@@ -1,0 +1,208 @@
+"""Whether a result can be trusted, point by point, in words.
+
+Each point has a question, a verdict ("good", "note" for what one has to know, "bad" for
+what speaks against the result) and a text. Texts are in Python's words; the command
+line says them in its own.
+"""
+
+import numpy as np
+
+from skbidag._data import display_name, names_of
+from skbidag._outside import LARGEST_OUTSIDE_MASS
+
+# Of less than this nobody has to know.
+LITTLE_OUTSIDE = 0.05
+# Variables that are named.
+MOST_NAMED = 5
+
+# What an estimator's posterior_ means.
+POSTERIORS = {
+    "order-weighted": "Probabilities are of the order-weighted posterior: a DAG counts "
+    "once for each order it fits, which favors sparse DAGs and some directions. "
+    "With {remedy} every DAG counts once.",
+    "over DAGs": "Probabilities are of the posterior over DAGs: every DAG counts once.",
+    "best DAG alone": "Nothing was sampled: probabilities are 1 for the edges of the "
+    "best DAG's equivalence class and 0 for others.",
+}
+REMEDY = "PartitionMCMCStructure"
+CAUSES = (
+    "An arrow says that one variable helps to tell the other, given the rest. It is a "
+    "cause only if no common cause of the two was left unmeasured, and if the samples "
+    "were not chosen by what both have brought about. Edges whose two directions fit "
+    "the data equally well have no arrowhead in the consensus."
+)
+
+
+def trust(estimator, reached, notes=(), remedy=REMEDY):
+    """What speaks for a result and what against it.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        A fitted structure learner.
+    reached : Convergence
+        What its chains have reached.
+    notes : sequence of str, default=()
+        What was made of the data before the estimator saw them.
+    remedy : str
+        What samples from the posterior over DAGs.
+
+    Returns
+    -------
+    points : list of dict
+        With "question", "verdict" and "text".
+    """
+    points = [
+        ("Have the chains converged?", *convergence(estimator, reached)),
+        ("Are the parents that matter in the search space?", *coverage(estimator)),
+        ("What are the probabilities of?", *bias(estimator, remedy)),
+        ("What was assumed beforehand?", "note", prior(estimator)),
+        ("What was made of the data?", "note", " ".join([kinds(estimator), *notes])),
+        ("Are these causes and effects?", "note", CAUSES),
+    ]
+    return [
+        {"question": question, "verdict": verdict, "text": text}
+        for question, verdict, text in points
+        if text
+    ]
+
+
+def headline(points):
+    """The answer in one sentence."""
+    against = sum(point["verdict"] == "bad" for point in points)
+    if against:
+        what = "one point speaks" if against == 1 else f"{against} points speak"
+        return f"Not yet: {what} against it."
+    if points[0]["verdict"] == "good":
+        return "As far as the computation goes, yes. What it rests on is below."
+    return "In part: whether the probabilities are right cannot be told."
+
+
+def convergence(estimator, reached):
+    """Whether the chains agree, and why that is said."""
+    if estimator.posterior_ == "best DAG alone":
+        return "note", (
+            "Nothing was sampled. The best DAG that was found is shown; how sure its "
+            "edges are is not known."
+        )
+    if not hasattr(estimator, "rhat_"):
+        return "good", (
+            "There are no chains: probabilities are exact sums over all DAGs of the "
+            "search space."
+        )
+    if reached.verdict is False:
+        return "bad", f"{reached} Probabilities of edges may be far off."
+    if reached.verdict is None:
+        why = "one chain has nothing to agree with"
+        if reached.n_chains > 1 or reached.n_draws < 50:
+            why = f"{reached.n_draws} draws of each chain are too few"
+        return "note", f"That cannot be told: {why}."
+    text = (
+        f"Yes. {reached.n_chains} chains agree: R-hat is "
+        f"{reached.log_score_rhat:.3f} for the score and up to "
+        f"{reached.edge_rhat:.3f} for an edge, where {reached.largest_rhat:.3f} would "
+        "do."
+    )
+    if np.isfinite(reached.effective_size):
+        error = 0.5 / np.sqrt(reached.effective_size)
+        text += (
+            f" An uncertain edge has {reached.effective_size:.0f} effective draws or "
+            "more, so that its probability has a standard error of "
+            f"{error:.3f} at most."
+        )
+    return "good", text
+
+
+def coverage(estimator):
+    """How much of the posterior the search space leaves out."""
+    space = estimator.search_space_
+    n = len(space)
+    permitted, possible = int(space.sum()), n * (n - 1)
+    mass = getattr(estimator, "outside_mass_", np.full(n, np.nan))
+    if permitted == possible:
+        return "good", "Yes: all edges are permitted."
+    text = f"The search space has {permitted} of {possible} possible edges"
+    if getattr(estimator, "extra_parent", False):
+        text += ", and each variable may have one more parent, any"
+    text += ". "
+    if np.isnan(mass).all():
+        return "note", text + "How much that leaves out was not estimated."
+    far = np.flatnonzero(mass > LITTLE_OUTSIDE)
+    far = far[np.argsort(-mass[far], kind="stable")]
+    if not len(far):
+        return "good", text + (
+            "As far as was seen, nothing that matters is left out: a DAG would have "
+            f"{np.nansum(mass):.2f} edges from outside, in all."
+        )
+    named = [
+        f"{display_name(names_of(estimator), node)} ({mass[node]:.2f})"
+        for node in far[:MOST_NAMED]
+    ]
+    rest = f" and {len(far) - MOST_NAMED} more" if len(far) > MOST_NAMED else ""
+    text += (
+        "In brackets, how many edges per DAG would come from outside to "
+        f"{', '.join(named)}{rest}."
+    )
+    if mass[far[0]] > LARGEST_OUTSIDE_MASS:
+        return "bad", text + " Probabilities of edges to these are not reliable."
+    return "note", text
+
+
+def bias(estimator, remedy=REMEDY):
+    """What the probabilities are of."""
+    name, _, power = estimator.posterior_.partition(", ")
+    text = POSTERIORS[name].format(remedy=remedy)
+    if power:
+        text += f" It is taken {power}: probabilities are not those of the model."
+    return "good" if name == "over DAGs" and not power else "note", text
+
+
+def prior(estimator):
+    """The score, what edges cost, and what was known."""
+    score = estimator.score_.of_all_rows
+    text = f"The score is {type(score).__name__}."
+    penalty = getattr(score, "edge_penalty_", 1)
+    if penalty == 1:
+        text += " Before the data all DAGs were equally probable."
+    else:
+        chosen = ", chosen from the data" if score.edge_penalty == "auto" else ""
+        text += (
+            f" Each edge divides a DAG's prior probability by {penalty:.3g}{chosen}."
+        )
+    if estimator.edge_prior is not None:
+        text += " Probabilities of edges were given beforehand (edge_prior)."
+    given = [
+        words
+        for name, words in [
+            ("forbidden_edges", "forbidden edges"),
+            ("required_edges", "required edges"),
+            ("tiers", "tiers"),
+            ("background", "background variables"),
+        ]
+        if getattr(estimator, name, None) is not None
+    ]
+    if given:
+        text += f" All of it is given what you said: {', '.join(given)}."
+    return text
+
+
+def kinds(estimator):
+    """Which variables were taken for what."""
+    found = np.asarray(estimator.feature_kinds_)
+    categorical = np.flatnonzero(found == "categorical")
+    if len(categorical) == len(found):
+        text = "All variables were taken for categorical."
+    elif not len(categorical):
+        text = "All variables were taken for continuous."
+    else:
+        names = names_of(estimator)
+        named = [str(display_name(names, k)) for k in categorical[:MOST_NAMED]]
+        rest = len(categorical) - len(named)
+        more = f" and {rest} more" if rest else ""
+        text = (
+            f"{', '.join(named)}{more} were taken for categorical, the "
+            f"{len(found) - len(categorical)} others for continuous."
+        )
+    if any(len(target) for target in estimator.dag_samples_.targets):
+        text += " Experiments tell directions that watching alone does not."
+    return text
