@@ -28,6 +28,7 @@ from skbidag._data import (
 from skbidag._fitted import EdgesMixin, RowsMixin
 from skbidag._interventions import check_left_alone, resolve_interventions, targets_of
 from skbidag._problem import Problem
+from skbidag._results import ResultsMixin
 from skbidag._score_space import ScoreSpace
 from skbidag._search import Searcher
 from skbidag._search_space import MOST_PARENTS, is_union
@@ -59,7 +60,9 @@ PROBLEM = {
 }
 
 
-class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
+class StructureLearner(
+    RowsMixin, EdgesMixin, ResultsMixin, DensityMixin, ABC, BaseEstimator
+):
     """Base class of the structure learners."""
 
     _parameter_constraints = {  # noqa: RUF012 (scikit-learn's convention)
