@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from sklearn.utils import check_random_state
 
-from skbidag._causal import _Counts, _members, _parts
+from skbidag._causal import _Counts, _members, _orders, _parts
 from skbidag._data import names_of, resolve_index, unique_rows
 from skbidag._frames import make_frame, variable_labels
 from skbidag._posterior import DAGSamples
-from skbidag._simulated_queries import LEAST_EFFECTIVE, simulated_answer
-from skbidag.graphs import ancestors
+from skbidag._simulated_queries import LEAST_EFFECTIVE, needed, simulated_answer
 from skbidag.scores import (
     CategoricalParameterScore,
     MixedParameterScore,
@@ -210,7 +209,7 @@ def answer(estimator, target, evidence, do, n_draws, random_state):
         }
     question = Question(node, **known)
     _refuse_contradictions(question, variable_labels(names, n))
-    chosen = np.linspace(0, len(samples) - 1, n_draws).astype(int)
+    chosen = np.arange(n_draws) * len(samples) // n_draws  # equally often, if often
     dags = samples[chosen]
     dags[:, :, list(question.do)] = False
     draws, deviations = _answers(
@@ -342,7 +341,9 @@ def _(score: CategoricalParameterScore, dags, question, rng):
     known = {**question.evidence, **question.do}
     draws = np.empty((len(dags), score.n_levels_[question.target]))
     # draws whose networks are the same as far as they matter go together
-    relevant = np.array([_relevant(dag, question) for dag in dags])
+    asked = [question.target, *question.evidence]
+    pairs = zip(dags, _orders(dags), strict=True)
+    relevant = np.array([needed(dag, order, asked) for dag, order in pairs])
     reduced = dags & relevant[:, None, :]
     keys = np.hstack([relevant, reduced.reshape(len(dags), -1)])
     _, first, group = unique_rows(keys)
@@ -361,16 +362,6 @@ def _(score: CategoricalParameterScore, dags, question, rng):
             factors.append(_reduce(scope, table, known))
         draws[which] = _sum_out(factors, question.target)
     return draws, None
-
-
-def _relevant(dag, question):
-    """Ancestors of what is asked for and of what is observed, and these themselves."""
-    relevant = np.zeros(len(dag), dtype=bool)
-    for node in (question.target, *question.evidence):
-        if not relevant[node]:
-            relevant[ancestors(dag, node)] = True
-            relevant[node] = True
-    return relevant
 
 
 def _reduce(scope, table, known):
@@ -445,7 +436,8 @@ def _multiply(factors, last):
 
 @_answers.register
 def _(score: MixedParameterScore, dags, question, rng):
-    results = [simulated_answer(score, dag, question, rng) for dag in dags]
+    pairs = zip(dags, _orders(dags), strict=True)
+    results = [simulated_answer(score, *pair, question, rng) for pair in pairs]
     draws, deviations, effective = map(np.array, zip(*results, strict=True))
     if np.median(effective) < LEAST_EFFECTIVE:
         warnings.warn(

@@ -13,8 +13,6 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from skbidag.graphs import ancestors, descendants, topological_order
-
 # Rows that are simulated in each network
 N_ROWS = 512
 
@@ -22,7 +20,32 @@ N_ROWS = 512
 LEAST_EFFECTIVE = 20
 
 
-def simulated_answer(score, dag, question, rng):
+def needed(dag, order, asked):
+    """Which nodes are asked for, or are ancestors of these.
+
+    Parameters
+    ----------
+    dag : ndarray of bool of shape (n_features, n_features)
+        The DAG.
+    order : ndarray of int of shape (n_features,)
+        A topological order of it.
+    asked : list of int
+        The nodes that are asked for.
+
+    Returns
+    -------
+    needed : ndarray of bool of shape (n_features,)
+        Without the others the answer is the same.
+    """
+    found = np.zeros(len(dag), dtype=bool)
+    found[asked] = True
+    for node in order[::-1]:
+        if found[node]:
+            found |= dag[:, node]
+    return found
+
+
+def simulated_answer(score, dag, order, question, rng):
     """Draw parameters of a network and answer a question in it.
 
     Parameters
@@ -31,6 +54,8 @@ def simulated_answer(score, dag, question, rng):
         A fitted score.
     dag : ndarray of bool of shape (n_features, n_features)
         The DAG, without edges into what is set.
+    order : ndarray of int of shape (n_features,)
+        A topological order of it.
     question : Question
         What is asked for.
     rng : RandomState
@@ -47,14 +72,14 @@ def simulated_answer(score, dag, question, rng):
     """
     target, n = question.target, len(dag)
     asked = [target, *question.evidence]
-    relevant = set(asked).union(*(ancestors(dag, node).tolist() for node in asked))
+    relevant = needed(dag, order, asked)
     uniform = (_points(n) + rng.random_sample((n, 1))) % 1.0
     rows, log_weight = np.zeros((N_ROWS, n)), np.zeros(N_ROWS)
     expected = deviation = None
-    for node in topological_order(dag).tolist():
+    for node in order.tolist():
         if node in question.do:
             rows[:, node] = question.do[node]
-        if node in question.do or node not in relevant:
+        if node in question.do or not relevant[node]:
             continue
         parents = np.flatnonzero(dag[:, node])
         expect, spread = score.draw_family(node, parents, rng)
@@ -79,7 +104,7 @@ def simulated_answer(score, dag, question, rng):
         n_levels = score.n_levels_[target]
         codes = rows[:, target].astype(int)
         return np.bincount(codes, weight, n_levels), np.nan, effective
-    if set(question.evidence) & set(descendants(dag, target).tolist()):
+    if needed(dag, order, list(question.evidence))[target]:
         # weights depend on what the target is in each row
         expected, deviation = rows[:, target], 0.0
     center = weight @ expected
