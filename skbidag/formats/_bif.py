@@ -12,8 +12,9 @@ import numpy as np
 from skbidag.datasets import DiscreteNetwork
 from skbidag.formats._labelled import plain_words
 
-# What names and levels are made of, so that bnlearn, pgmpy and others can read them
-_FORBIDDEN = r"[^A-Za-z0-9_.<>=+-]"
+# What names and levels are not made of, so that bnlearn, pgmpy and others can read them;
+# // and /* begin comments
+_FORBIDDEN = r"[^A-Za-z0-9_.<>=+/-]|/(?=[/*])"
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _VARIABLE = re.compile(
     r"""variable\s+("[^"]*"|[^\s{]+)\s*\{\s*type\s+discrete\s*\[\s*\d+\s*\]\s*"""
