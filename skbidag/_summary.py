@@ -65,7 +65,8 @@ def summarize(estimator, columns, edges):
     """
     samples = estimator.dag_samples_
     reached = None
-    if hasattr(estimator, "rhat_"):  # by chains, which ExactStructure has not
+    sampled = estimator.posterior_ != "best DAG alone"
+    if sampled and hasattr(estimator, "rhat_"):  # by chains: ExactStructure has none
         reached = assess(samples, estimator.log_score_trace_)
     lines = [
         _what(estimator),

@@ -12,7 +12,7 @@ import numpy as np
 from skbidag.datasets import DiscreteNetwork
 from skbidag.formats._labelled import plain_words
 
-# What names and levels are not made of, so that bnlearn, pgmpy and others can read them;
+# What names and levels must not hold, so that bnlearn, pgmpy and others can read them;
 # // and /* begin comments
 _FORBIDDEN = r"[^A-Za-z0-9_.<>=+/-]|/(?=[/*])"
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
