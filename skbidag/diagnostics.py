@@ -718,8 +718,8 @@ def to_arviz(estimator: Any) -> Any:
         import arviz
     except ImportError as error:
         raise ImportError(
-            "to_arviz needs ArviZ, which is not installed: pip install arviz. "
-            "to_inference_dict has the draws as arrays."
+            "to_arviz needs ArviZ, which is not installed: pip install "
+            '"skbidag[arviz]". to_inference_dict has the draws as arrays.'
         ) from error
     if int(arviz.__version__.split(".")[0]) >= 1:
         return arviz.from_dict(groups, **labels)

@@ -394,7 +394,7 @@ def test_arviz_of_either_kind(model, monkeypatch, version):
 
 def test_arviz_is_asked_for(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(ImportError, match="pip install arviz"):
+    with pytest.raises(ImportError, match=r"skbidag\[arviz\]"):
         to_arviz(model)
 
 

@@ -22,7 +22,12 @@ def to_pgmpy(network: DiscreteNetwork | GaussianNetwork) -> Any:
     model : pgmpy.models.DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
         The same nodes, edges and parameters.
     """
-    _import("pgmpy")
+    try:
+        import pgmpy  # noqa: F401 (takes seconds, and is not always there)
+    except ImportError as error:
+        raise ImportError(
+            'pgmpy is needed, but not installed: pip install "skbidag[pgmpy]".'
+        ) from error
     return _model(network)
 
 
@@ -67,8 +72,10 @@ def _model(network):
 
 @_model.register
 def _(network: DiscreteNetwork):
-    models, factors = _import("pgmpy.models"), _import("pgmpy.factors.discrete")
-    model = _with_graph(models.DiscreteBayesianNetwork(), network)
+    from pgmpy.factors.discrete import TabularCPD
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    model = _with_graph(DiscreteBayesianNetwork(), network)
     for node, name in enumerate(network.names):
         # there, the last parent's level changes fastest
         parents = network.parents[node][::-1]
@@ -76,7 +83,7 @@ def _(network: DiscreteNetwork):
             network.names[i]: [str(level) for level in network.levels[i]]
             for i in (node, *parents)
         }
-        table = factors.TabularCPD(
+        table = TabularCPD(
             name,
             len(network.levels[node]),
             network.cpts[node],
@@ -90,13 +97,15 @@ def _(network: DiscreteNetwork):
 
 @_model.register
 def _(network: GaussianNetwork):
-    models, factors = _import("pgmpy.models"), _import("pgmpy.factors.continuous")
-    model = _with_graph(models.LinearGaussianBayesianNetwork(), network)
+    from pgmpy.factors.continuous import LinearGaussianCPD
+    from pgmpy.models import LinearGaussianBayesianNetwork
+
+    model = _with_graph(LinearGaussianBayesianNetwork(), network)
     names = [str(name) for name in network.names]
     for node, name in enumerate(names):
         parents = np.flatnonzero(network.adjacency[:, node])
         model.add_cpds(
-            factors.LinearGaussianCPD(
+            LinearGaussianCPD(
                 name,
                 [network.intercepts[node], *network.coefficients[parents, node]],
                 np.sqrt(network.variances[node]),
@@ -113,14 +122,3 @@ def _with_graph(model, network):
         (names[i], names[j]) for i, j in np.argwhere(network.adjacency)
     )
     return model
-
-
-def _import(module):
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            "pgmpy models need pgmpy, which is not installed: pip install pgmpy."
-        ) from error
