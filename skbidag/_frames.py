@@ -53,3 +53,8 @@ def labelled_matrix(matrix, names):
 def variable_labels(names, n_features):
     """What variables are called: by their names, or by their indices without any."""
     return list(range(n_features)) if names is None else [str(name) for name in names]
+
+
+def names_for_others(labels):
+    """Names as other programs take them: X0, X1, ... for indices."""
+    return [f"X{x}" if isinstance(x, int) else str(x) for x in labels]

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, chdtrc, chdtri, stdtr, stdtrit
 
 from skbidag._data import names_of
-from skbidag._frames import make_frame, variable_labels
+from skbidag._frames import make_frame, names_for_others, variable_labels
 from skbidag._posterior import DAGSamples
 from skbidag.datasets import DiscreteNetwork
 from skbidag.graphs import check_adjacency, is_dag
@@ -56,8 +56,8 @@ class GaussianNetwork:
 
     Attributes
     ----------
-    names : list
-        Names of the variables, or their indices.
+    names : list of str
+        Names of the variables.
     intercepts : ndarray of shape (n_features,)
         The intercept of each variable's regression on its parents.
     coefficients : ndarray of shape (n_features, n_features)
@@ -161,19 +161,21 @@ class Parameters:
         Returns
         -------
         network : DiscreteNetwork or GaussianNetwork
-            The network of a DAG, of categorical or of continuous data. It can be
-            written in other programs' formats, see :mod:`skbidag.formats`.
+            The network of a DAG, of categorical or of continuous data; variables
+            without names are X0, X1, ... It can be written in other programs'
+            formats, see :mod:`skbidag.formats`.
         """
         if self.adjacency is None:
             raise ValueError(
                 "A network has one DAG, but these parameters are averaged over the "
                 "sampled ones: ask for parameters of a DAG, such as dag='best'."
             )
+        names = names_for_others(self.names)
         kinds = {type(family) for family in self.families}
         if kinds == {TableFamily}:
-            return _discrete_network(self)
+            return _discrete_network(self, names)
         if kinds == {RegressionFamily}:
-            return _gaussian_network(self)
+            return _gaussian_network(self, names)
         raise ValueError("The network of mixed data has no such form.")
 
     def __repr__(self):
@@ -517,7 +519,7 @@ def _regressions(score, node, parents, dividers, share):
 # ------------------------------------------------------------------------ networks
 
 
-def _discrete_network(parameters):
+def _discrete_network(parameters, names):
     levels, parents, tables = [], [], []
     for family in parameters.families:
         sizes = [len(family.categories[i]) for i in family.parents]
@@ -526,16 +528,16 @@ def _discrete_network(parameters):
         tables.append(np.transpose(cube).reshape(cube.shape[-1], -1))
         levels.append([str(value) for value in family.categories[family.child]])
         parents.append(family.parents)
-    return DiscreteNetwork(parameters.names, levels, parents, tables)
+    return DiscreteNetwork(names, levels, parents, tables)
 
 
-def _gaussian_network(parameters):
-    n = len(parameters.names)
+def _gaussian_network(parameters, names):
+    n = len(names)
     coefficients = np.zeros((n, n))
     for family in parameters.families:
         coefficients[family.parents, family.child] = family.posterior.location[1:]
     return GaussianNetwork(
-        parameters.names,
+        names,
         np.array([family.posterior.location[0] for family in parameters.families]),
         coefficients,
         np.array([family.posterior.variance for family in parameters.families]),

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
+from math import prod
 from numbers import Integral, Real
 from typing import Any
 
@@ -34,6 +35,9 @@ from skbidag.scores import (
 
 # Entries of the largest table for summing out a variable in one network
 MAX_ENTRIES = 1 << 20
+
+# Halvings of the interval in which a quantile lies
+N_HALVINGS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +107,7 @@ class QueryResult:
         tails = np.array(_tails(level))
         ends = self.draws + ndtri(tails)[:, None] * self.deviations
         low, high = ends.min(axis=1), ends.max(axis=1)
-        for _ in range(60):  # halving what both ends lie in
+        for _ in range(N_HALVINGS):
             middle = (low + high) / 2
             z = (middle[:, None] - self.draws) / self.deviations
             less = ndtr(z).mean(axis=1) < tails
@@ -350,18 +354,76 @@ def _(score: CategoricalParameterScore, dags, question, rng):
     for number, place in enumerate(first):
         which = np.flatnonzero(group == number)
         families = [
-            (node, np.flatnonzero(reduced[place][:, node]))
+            (int(node), np.flatnonzero(reduced[place][:, node]))
             for node in np.flatnonzero(relevant[place])
             if node not in question.do
         ]
-        factors = []
-        for node, parents in families:
-            table = counts.draw(node, parents, len(which), rng)
-            scope = [*parents.tolist(), int(node)]
-            table = table.reshape(len(which), *score.n_levels_[scope])
-            factors.append(_reduce(scope, table, known))
-        draws[which] = _sum_out(factors, question.target)
+        scopes = [[*parents.tolist(), node] for node, parents in families]
+        order, size = _elimination_order(
+            scopes, score.n_levels_, question.target, known
+        )
+        for part in _parts(len(which), size):
+            here = which[part]
+            factors = []
+            for scope, (node, parents) in zip(scopes, families, strict=True):
+                table = counts.draw(node, parents, len(here), rng)
+                table = table.reshape(len(here), *score.n_levels_[scope])
+                factors.append(_reduce(scope, table, known))
+            draws[here] = _sum_out(factors, order, question.target)
     return draws, None
+
+
+def _elimination_order(scopes, n_levels, target, known):
+    """In which order to sum variables out: that with the smallest table first.
+
+    Parameters
+    ----------
+    scopes : list of list of int
+        The variables of each factor.
+    n_levels : ndarray of int of shape (n_features,)
+        Number of levels of each variable.
+    target : int
+        The variable that is left.
+    known : dict
+        The variables whose values are known.
+
+    Returns
+    -------
+    order : list of int
+        The variables to sum out.
+    size : int
+        Entries of the largest table, those of the factors included.
+    """
+    n_levels = n_levels.tolist()
+
+    def entries(scope):
+        return prod(n_levels[node] for node in scope)
+
+    largest = max(map(entries, scopes))
+    scopes = [set(scope) - known.keys() for scope in scopes]
+    # for each variable, all that are in a factor with it
+    tables = {node: set() for scope in scopes for node in scope}
+    for scope in scopes:
+        for node in scope:
+            tables[node] |= scope
+    sizes = {node: entries(table) for node, table in tables.items() if node != target}
+    order = []
+    while sizes:
+        node = min(sizes, key=lambda node: (sizes[node], node))
+        size, together = sizes.pop(node), tables.pop(node) - {node}
+        if size > MAX_ENTRIES:
+            raise ValueError(
+                f"Summing out what is not known takes a table of {size} entries, more "
+                f"than {MAX_ENTRIES}: a DAG is too dense. Give more evidence, or fit "
+                "with smaller max_parents."
+            )
+        for other in together:
+            tables[other] = (tables[other] | together) - {node}
+            if other != target:
+                sizes[other] = entries(tables[other])
+        largest = max(largest, size)
+        order.append(node)
+    return order, largest
 
 
 def _reduce(scope, table, known):
@@ -372,13 +434,15 @@ def _reduce(scope, table, known):
     return [node for node in scope if node not in known], table
 
 
-def _sum_out(factors, target):
+def _sum_out(factors, order, target):
     """Probabilities of the target, from factors of the joint distribution.
 
     Parameters
     ----------
     factors : list of (list of int, ndarray of shape (n_networks, ...))
         Variables, and a table over their levels for each network.
+    order : list of int
+        The variables to sum out.
     target : int
         The variable that is left.
 
@@ -387,31 +451,13 @@ def _sum_out(factors, target):
     probabilities : ndarray of shape (n_networks, n_levels)
         Of its levels.
     """
-    left = {node for scope, _ in factors for node in scope} - {target}
-    while left:
-        # the variable with the smallest table first
-        size, node = min((_table_size(factors, node), node) for node in left)
-        if size > MAX_ENTRIES:
-            raise ValueError(
-                f"Summing out what is not known takes a table of {size:.0f} entries, "
-                f"more than {MAX_ENTRIES}: a DAG is too dense. Give more evidence, or "
-                "fit with smaller max_parents."
-            )
+    for node in order:
         here = [factor for factor in factors if node in factor[0]]
         factors = [factor for factor in factors if node not in factor[0]]
         scope, table = _multiply(here, last=node)
         factors.append((scope[:-1], table.sum(axis=-1)))
-        left.remove(node)
     table = _multiply(factors, last=target)[1]
     return table / table.sum(axis=1, keepdims=True)
-
-
-def _table_size(factors, node):
-    levels = {}
-    for scope, table in factors:
-        if node in scope:
-            levels.update(zip(scope, table.shape[1:], strict=True))
-    return float(np.prod(list(levels.values()), dtype=float))
 
 
 def _multiply(factors, last):

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbidag import formats
 from skbidag._data import Seed, names_of
 from skbidag._edge_table import edge_columns
-from skbidag._frames import make_frame, variable_labels
+from skbidag._frames import make_frame
 from skbidag._parameters import Parameters, parameters_of
 from skbidag._queries import QueryResult, answer
 from skbidag._summary import Summary, summarize
@@ -200,7 +200,5 @@ class ResultsMixin:
             return formats.to_bif(self.parameters("best").network())
         if format == "graphml":
             return formats.to_graphml(self.to_networkx())
-        labels = variable_labels(names_of(self), self.n_features_in_)
-        names = [f"X{name}" if isinstance(name, int) else name for name in labels]
         write = formats.to_dagitty if format == "dagitty" else formats.to_modelstring
-        return write(self.adjacency_, names)
+        return write(self.adjacency_, names_of(self))

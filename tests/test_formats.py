@@ -194,7 +194,7 @@ def test_graphml_declares_numbers():
 def test_graphml_of_others():
     text = to_graphml(networkx.Graph([(0, 1), (1, 2)]))
     found = from_graphml(text)
-    assert list(found.columns) == ["0", "1", "2"]
+    assert list(found.columns) == ["X0", "X1", "X2"]
     assert_array_equal(found, graph(3, (0, 1), (1, 0), (1, 2), (2, 1)))
     with pytest.raises(ValueError, match="not GraphML"):
         from_graphml("<graphml>")
@@ -395,4 +395,11 @@ def test_export_without_names():
     model = quick().fit(X)
     assert list(from_dagitty(model.export("dagitty")).columns) == ["X0", "X1", "X2"]
     assert set(from_modelstring(model.export("modelstring"))) == {"X0", "X1", "X2"}
-    assert from_bif(model.export("bif")).names == ["0", "1", "2"]
+    assert list(from_graphml(model.export("graphml")).columns) == ["X0", "X1", "X2"]
+    assert from_bif(model.export("bif")).names == ["X0", "X1", "X2"]
+
+
+def test_text_is_asked_for(tmp_path):
+    for read in (from_bif, from_dagitty, from_graphml, from_modelstring):
+        with pytest.raises(TypeError, match="what is in the file, got PosixPath"):
+            read(tmp_path)

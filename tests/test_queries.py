@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from helpers import graph, quick, random_dag
-from skbidag import PartitionMCMCStructure, _queries, causal_effects
+from skbidag import PartitionMCMCStructure, _causal, _queries, causal_effects
 from skbidag._posterior import DAGSamples
 from skbidag._queries import QueryResult, Question, normal_answer
 from skbidag.datasets import load_asia
@@ -118,6 +118,16 @@ def test_differences_are_causal_effects():
     assert_allclose(no - yes, effects.mean[0, 0], atol=4 * 0.09 / (40 * n) ** 0.5)
 
 
+def test_slices_do_not_matter(monkeypatch):
+    """Draws are others, but what they are draws of is not."""
+    asia = load_asia(as_frame=True).data[["smoke", "lung"]]
+    model = with_dags(quick(score=BDe()).fit(asia), graph(2, (0, 1)))
+    beta = stats.beta(*model.score_.posterior_counts(1, [0])[1])
+    monkeypatch.setattr(_causal, "SLICE_BYTES", 8 * 4 * 7)
+    result = model.query("lung", {"smoke": "no"}, n_draws=2000, random_state=0)
+    assert stats.kstest(result.draws[:, 0], beta.cdf).pvalue > 0.01
+
+
 def test_tables_that_are_too_large(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(30, 5))
@@ -188,6 +198,36 @@ def test_predictive_interval_is_that_of_new_rows():
     location, scale, df = score._student_t(np.array([[1.0]]), 1, np.array([0]))
     expected = stats.t(df, location, scale).ppf([0.1, 0.9])
     assert_allclose(result.predictive_interval(0.8), expected, atol=0.03)
+
+
+@pytest.mark.parametrize("interventions", [None, ["b"] * 30 + [None] * 90])
+def test_differences_are_effects_per_unit(interventions):
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.normal(size=(120, 3)), columns=list("abc"))
+    X["c"] += X["a"] + X["b"]
+    model = quick(PartitionMCMCStructure, score=BGe())
+    model.fit(X, interventions=interventions)
+    n = len(model.dag_samples_)
+    low, high = (
+        model.query("c", do={"b": value}, n_draws=50 * n, random_state=0)
+        for value in (0.0, 1.0)
+    )
+    effects = causal_effects(model, ["b"], ["c"])
+    # the same random numbers: draws of the difference have a spread of 0.5 at most
+    difference = (high.draws - low.draws).mean()
+    assert_allclose(difference, effects.mean[0, 0], atol=4 * 0.5 / (50 * n) ** 0.5)
+
+
+def test_what_is_in_the_background_can_be_known():
+    rng = np.random.default_rng(6)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    X["c"] += 2 * X["a"]
+    model = quick(score=BGe(), background=["a"]).fit(X)
+    result = model.query("c", {"a": 2.0}, random_state=0)
+    assert_allclose(result.mean, 4.0, atol=0.5)
+    # and where it is not, it varies as it did
+    result = model.query("c", random_state=0)
+    assert_allclose(result.deviations.mean(), 5**0.5, atol=0.3)
 
 
 def test_answers_of_several_dags_are_all_there():

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from skbidag.datasets import DiscreteNetwork
-from skbidag.formats._labelled import plain_words
+from skbidag.formats._labelled import plain_words, require_text
 
 # What names and levels must not hold, so that bnlearn, pgmpy and others can read them;
 # // and /* begin comments
@@ -109,6 +109,7 @@ def from_bif(text: str) -> DiscreteNetwork:
     >>> from_bif(to_bif(load_network("asia")))
     DiscreteNetwork(n_nodes=8, n_edges=8)
     """
+    require_text(text)
     text = _COMMENT.sub(" ", text)
     levels = {_plain(m[1]): _words(m[2]) for m in _VARIABLE.finditer(text)}
     if not levels:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skbidag.formats._labelled import graph_and_names, labelled, require_dag
+from skbidag.formats._labelled import (
+    graph_and_names,
+    labelled,
+    require_dag,
+    require_text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,6 +95,7 @@ def from_dagitty(text: str) -> "pd.DataFrame":
     wet        0    0     0
     hose       0    1     0
     """
+    require_text(text)
     tokens = _without_brackets(_tokens(text))
     kind = tokens[0][1] if tokens else ""
     signs = [word for group, word in tokens if group == "sign"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 
-from skbidag._frames import labelled_matrix
-from skbidag.formats._labelled import graph_and_names
+from skbidag._frames import labelled_matrix, names_for_others
+from skbidag.formats._labelled import graph_and_names, require_text
 from skbidag.graphs import from_networkx, to_networkx
 
 if TYPE_CHECKING:
@@ -42,9 +42,10 @@ def to_graphml(graph: Any, names: Sequence[str] | None = None) -> str:
 
     if not isinstance(graph, networkx.Graph):
         graph = to_networkx(*graph_and_names(graph, names))
-    graph = graph.copy()
+    names = dict(zip(graph.nodes, names_for_others(graph.nodes), strict=True))
+    graph = networkx.relabel_nodes(graph, names)  # a copy
     for node in graph.nodes:
-        graph.nodes[node].update(name=str(node), label=str(node))
+        graph.nodes[node].update(name=node, label=node)
     return "\n".join(networkx.generate_graphml(graph)) + "\n"
 
 
@@ -74,6 +75,7 @@ def from_graphml(text: str) -> "pd.DataFrame":
     """
     import networkx  # takes a while
 
+    require_text(text)
     try:
         graph = networkx.parse_graphml(text)
     except (networkx.NetworkXError, ParseError) as error:

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from skbidag._frames import labelled_matrix, variable_labels
+from skbidag._frames import labelled_matrix, names_for_others
 from skbidag.graphs import check_adjacency, is_dag, labels_of
 
 
@@ -27,14 +27,13 @@ def graph_and_names(graph, names):
     """
     names = labels_of(graph, "graph") if names is None else list(names)
     adjacency = check_adjacency(graph, "graph", names=names)
-    if names is None:
-        names = [f"X{i}" for i in range(len(adjacency))]
+    names = range(len(adjacency)) if names is None else names
     if len(names) != len(adjacency):
         raise ValueError(
             f"names must have one entry per node: got {len(names)} for "
             f"{len(adjacency)} nodes."
         )
-    names = variable_labels(names, len(names))
+    names = names_for_others(names)
     if len(set(names)) != len(names):
         raise ValueError("names must differ from each other.")
     return adjacency, names
@@ -45,6 +44,14 @@ def require_dag(adjacency, what):
     if not is_dag(adjacency):
         raise ValueError(
             f"{what} holds DAGs alone, but graph has a cycle or an undirected edge."
+        )
+
+
+def require_text(text):
+    """Refuse what is no text, such as the path of a file."""
+    if not isinstance(text, str):
+        raise TypeError(
+            f"text must be a str, what is in the file, got {type(text).__name__}."
         )
 
 

@@ -12,6 +12,7 @@ from skbidag.formats._labelled import (
     labelled,
     plain_words,
     require_dag,
+    require_text,
 )
 from skbidag.graphs import topological_order
 
@@ -76,6 +77,7 @@ def from_modelstring(text: str) -> "pd.DataFrame":
     S       0  0  1
     T       0  0  0
     """
+    require_text(text)
     text = "".join(text.split("\n")).strip()
     found = list(_NODE.finditer(text))
     if not found or "".join(match.group() for match in found) != text:

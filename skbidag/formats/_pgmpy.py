@@ -101,7 +101,7 @@ def _(network: GaussianNetwork):
     from pgmpy.models import LinearGaussianBayesianNetwork
 
     model = _with_graph(LinearGaussianBayesianNetwork(), network)
-    names = [str(name) for name in network.names]
+    names = network.names
     for node, name in enumerate(names):
         parents = np.flatnonzero(network.adjacency[:, node])
         model.add_cpds(
@@ -116,7 +116,7 @@ def _(network: GaussianNetwork):
 
 
 def _with_graph(model, network):
-    names = [str(name) for name in network.names]
+    names = network.names
     model.add_nodes_from(names)
     model.add_edges_from(
         (names[i], names[j]) for i, j in np.argwhere(network.adjacency)
