@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, chdtrc, chdtri, stdtr, stdtrit
+from sklearn.utils import check_random_state
 
-from skbidag._data import names_of
+from skbidag._data import Seed, names_of
 from skbidag._frames import make_frame, names_for_others, variable_labels
 from skbidag._posterior import DAGSamples
 from skbidag.datasets import DiscreteNetwork
@@ -85,6 +86,33 @@ class GaussianNetwork:
         """Their covariance matrix."""
         paths = np.linalg.inv(np.eye(len(self.names)) - self.coefficients)
         return paths.T * self.variances @ paths
+
+    def sample(
+        self, n_samples: int, random_state: Seed = None, *, as_frame: bool = False
+    ) -> Any:
+        """Draw rows from the joint distribution.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        random_state : int, RandomState instance or None, default=None
+            Determines the rows. Pass an int for the same rows in every call.
+        as_frame : bool, default=False
+            Whether to return a pandas DataFrame.
+
+        Returns
+        -------
+        rows : {ndarray, DataFrame} of shape (n_samples, n_features)
+            The rows.
+        """
+        rng = check_random_state(random_state)
+        noise = rng.standard_normal((n_samples, len(self.names)))
+        paths = np.linalg.inv(np.eye(len(self.names)) - self.coefficients)
+        rows = (self.intercepts + noise * np.sqrt(self.variances)) @ paths
+        if not as_frame:
+            return rows
+        return make_frame(dict(zip(self.names, rows.T, strict=True)))
 
     def __repr__(self):
         return (

@@ -163,6 +163,13 @@ def test_a_gaussian_network_has_the_moments_of_the_data():
     assert network.names == ["a", "b", "c"]
     assert_allclose(network.mean, X.mean(), rtol=1e-3)
     assert_allclose(network.covariance, np.cov(X.T), rtol=0.01, atol=0.01)
+    rows = network.sample(20_000, random_state=0, as_frame=True)
+    assert list(rows.columns) == ["a", "b", "c"]
+    # four standard errors of means and of variances
+    sd = np.sqrt(np.diag(network.covariance))
+    assert_allclose((rows.mean() - network.mean) / sd, 0, atol=4 / 20_000**0.5)
+    assert_allclose(rows.std() / sd, 1, atol=4 / 40_000**0.5)
+    assert_array_equal(rows, network.sample(20_000, random_state=0))
 
 
 # --------------------------------------------------------------------- categorical
