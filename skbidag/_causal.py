@@ -12,7 +12,7 @@ is the effect at the parameters' posterior means, which needs no draws.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
 from numbers import Integral, Real
 from typing import Any
@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbidag._core import _graphs
 from skbidag._core._intervene import Elimination, simulate
 from skbidag._data import Seed, names_of, resolve_index, unique_rows
+from skbidag._frames import make_frame
 from skbidag._mixed_effects import simulated_effects
 from skbidag._sklearn import HasMethods, Interval, validate_params
 from skbidag.scores import (
@@ -67,6 +68,7 @@ class CausalEffects:
     probability_nonzero: np.ndarray
     interventions: list
     outcomes: list
+    _template: Any = field(default=None, repr=False, compare=False)
 
     def interval(self, level=0.95):
         """Central credible intervals.
@@ -87,6 +89,38 @@ class CausalEffects:
         tails = [(1 - level) / 2, (1 + level) / 2]
         lower, upper = np.quantile(self.draws, tails, axis=0)
         return lower, upper
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """The effects as a frame, one to a row.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Posterior probability of the intervals.
+
+        Returns
+        -------
+        frame : dataframe
+            With the columns "intervention", "outcome", "mean", "lower", "upper" and
+            "probability_nonzero"; a category stands behind its variable, "smoke=yes".
+            In the library of the frame that ``fit`` was given, or else pandas.
+        """
+        lower, upper = self.interval(level)
+        n_interventions, n_outcomes = self.mean.shape
+        interventions, outcomes = map(_in_words, (self.interventions, self.outcomes))
+        return make_frame(
+            {
+                "intervention": [
+                    label for label in interventions for _ in range(n_outcomes)
+                ],
+                "outcome": outcomes * n_interventions,
+                "mean": self.mean.ravel(),
+                "lower": lower.ravel(),
+                "upper": upper.ravel(),
+                "probability_nonzero": self.probability_nonzero.ravel(),
+            },
+            self._template,
+        )
 
     def __repr__(self):
         n_draws, n_interventions, n_outcomes = self.draws.shape
@@ -201,7 +235,15 @@ def causal_effects(
         draws_per_dag=draws_per_dag,
     )
     rng = check_random_state(random_state)
-    return _effects(estimator.score_, samples, question, rng)
+    effects = _effects(estimator.score_, samples, question, rng)
+    return replace(effects, _template=getattr(estimator, "_template", None))
+
+
+def _in_words(labels):
+    """Variables, or variables with categories, as a frame has them."""
+    if not any(isinstance(label, tuple) for label in labels):
+        return labels
+    return ["=".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in labels]
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from skbidag._chains import entropy_of
 from skbidag._constraints import Edges
@@ -24,7 +23,7 @@ from skbidag._learner import StructureLearner
 from skbidag._posterior import DAGSamples
 from skbidag._search_space import start_space
 from skbidag._sklearn import Interval, StrOptions, _fit_context
-from skbidag.graphs import Kind, to_cpdag
+from skbidag.graphs import to_cpdag
 from skbidag.scores import BaseScore
 
 BEST_ALONE = "best DAG alone"
@@ -266,26 +265,16 @@ class ExactStructure(StructureLearner):
         self.adjacency_ = best
         return self
 
-    def edge_probabilities(self, kind: Kind = "dag") -> NDArray[np.float64]:
-        """Posterior probabilities of edges.
-
-        Exact, but for those of the edges of CPDAGs, which are shares of the draws.
-
-        Parameters
-        ----------
-        kind : {"dag", "cpdag", "skeleton"}, default="dag"
-            Edges i -> j of the DAGs; edges of their CPDAGs, where an undirected
-            edge counts as both i -> j and j -> i; or adjacencies, symmetric.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_features, n_features)
-            ``probabilities[i, j]`` is that of the edge i -> j.
-        """
-        check_is_fitted(self)
+    def _edge_probabilities(self, kind):
+        """Exact, but for those of edges of CPDAGs, which are shares of the draws."""
         if self.posterior_ != BEST_ALONE and kind == "dag":
             return self.adjacency_probabilities_.copy()
         if self.posterior_ != BEST_ALONE and kind == "skeleton":
             either = self.adjacency_probabilities_ + self.adjacency_probabilities_.T
             return np.minimum(either, 1.0)
-        return super().edge_probabilities(kind)
+        return super()._edge_probabilities(kind)
+
+    def _edge_errors(self):
+        """None: edge probabilities are exact."""
+        exact = np.zeros_like(self.adjacency_probabilities_)
+        return exact, np.full_like(exact, np.nan)

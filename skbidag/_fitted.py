@@ -11,9 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag import _predictive, graphs
 from skbidag._data import Rows, Seed, empty_like, names_of, resolve_index
+from skbidag._edge_table import edge_columns
+from skbidag._frames import labelled_matrix, make_frame
 from skbidag._interventions import resolve_interventions
 from skbidag._posterior import graph_counts
 from skbidag._sklearn import _check_feature_names, _check_n_features, _num_samples
+from skbidag.diagnostics import edge_diagnostics
 from skbidag.graphs import Kind
 
 if TYPE_CHECKING:
@@ -50,7 +53,7 @@ class ParameterAndMethod:
 class EdgesMixin:
     """Edges of the sampled DAGs."""
 
-    def edge_probabilities(self, kind: Kind = "dag") -> NDArray[np.float64]:
+    def edge_probabilities(self, kind: Kind = "dag", *, as_frame: bool = False) -> Any:
         """Posterior probabilities of edges.
 
         Parameters
@@ -58,10 +61,12 @@ class EdgesMixin:
         kind : {"dag", "cpdag", "skeleton"}, default="dag"
             Edges i -> j of the DAGs; edges of their CPDAGs, where an undirected
             edge counts as both i -> j and j -> i; or adjacencies, symmetric.
+        as_frame : bool, default=False
+            Whether to return a pandas DataFrame, with the variables' names.
 
         Returns
         -------
-        probabilities : ndarray of shape (n_features, n_features)
+        probabilities : {ndarray, DataFrame} of shape (n_features, n_features)
             ``probabilities[i, j]`` is that of the edge i -> j.
         """
         check_is_fitted(self)
@@ -69,12 +74,19 @@ class EdgesMixin:
             raise ValueError(
                 f"kind must be 'dag', 'cpdag' or 'skeleton', got {kind!r}."
             )
+        probabilities = self._edge_probabilities(kind)
+        if as_frame:
+            return labelled_matrix(probabilities, names_of(self))
+        return probabilities
+
+    def _edge_probabilities(self, kind) -> NDArray[np.float64]:
+        """Shares of the sampled DAGs, unless a learner knows better."""
         counts, _ = graph_counts(self.dag_samples_, kind)
         return counts.sum(axis=(0, 1)) / len(self.dag_samples_)
 
     def consensus_graph(
-        self, threshold: float = 0.5, kind: Kind = "dag"
-    ) -> NDArray[np.bool_]:
+        self, threshold: float = 0.5, kind: Kind = "dag", *, as_frame: bool = False
+    ) -> Any:
         """Edges whose posterior probability exceeds a threshold.
 
         Parameters
@@ -83,29 +95,84 @@ class EdgesMixin:
             The threshold.
         kind : {"dag", "cpdag", "skeleton"}, default="dag"
             Which edges, see :meth:`edge_probabilities`.
+        as_frame : bool, default=False
+            Whether to return a pandas DataFrame, with the variables' names.
 
         Returns
         -------
-        graph : ndarray of bool, shape (n_features, n_features)
+        graph : {ndarray, DataFrame} of bool, shape (n_features, n_features)
             ``graph[i, j]`` for the edge i -> j.
         """
-        return self.edge_probabilities(kind) > threshold
+        return self.edge_probabilities(kind, as_frame=as_frame) > threshold
+
+    def edges_frame(self) -> Any:
+        """All edges that were seen, the most probable first.
+
+        Returns
+        -------
+        edges : dataframe
+            In the library of the frame that ``fit`` was given, or else pandas. Its
+            columns are
+
+            - "parent" and "child": names, or indices if fit saw no names;
+            - "probability": posterior probability of the edge;
+            - "error": its Monte Carlo standard error, NaN if that is not known;
+            - "rhat": split R-hat of the edge, NaN where nothing was sampled by chains;
+            - "effect": sign and size of the direct effect of the parent on the child,
+              given that the edge is there;
+            - "either_direction": probability that the two are joined at all;
+            - "in_best_dag": whether the best DAG has the edge.
+
+        Notes
+        -----
+        The effect is the posterior mean of what the parent does to the child while the
+        child's other parents stay as they are, averaged over the sampled DAGs that have
+        the edge: the regression coefficient between two continuous variables, and the
+        change of the second category's probability between two variables with two
+        categories each; of a variable with two categories on a continuous one, the
+        difference that the second one makes. For others it is NaN, see
+        :meth:`parameters`. It is causal as far as the edge is.
+
+        Examples
+        --------
+        >>> from skbidag import PartitionMCMCStructure
+        >>> from skbidag.datasets import load_asia
+        >>> asia = load_asia(as_frame=True)
+        >>> model = PartitionMCMCStructure(random_state=0).fit(asia.data)
+        >>> list(model.edges_frame().columns)
+        ['parent', 'child', 'probability', 'error', 'rhat', 'effect', \
+'either_direction', 'in_best_dag']
+        """
+        check_is_fitted(self)
+        columns = edge_columns(self, self._edge_errors())
+        return make_frame(columns, self._template)
+
+    def _edge_errors(self):
+        """Monte Carlo standard errors of edge probabilities, and R-hat."""
+        diagnostics = edge_diagnostics(self)
+        return diagnostics.mcse, diagnostics.rhat
 
     def to_networkx(self) -> "networkx.DiGraph":
-        """The best DAG as a networkx graph, with edge probabilities.
+        """The best DAG as a networkx graph, with what is known of its edges.
 
         Returns
         -------
         graph : networkx.DiGraph
-            Nodes carry the variables' names; edges the attribute ``probability``.
+            Nodes carry the variables' names; edges the attributes ``probability``,
+            ``error``, ``rhat`` and ``effect`` of :meth:`edges_frame`, as far as they
+            are numbers.
         """
         check_is_fitted(self)
-        names = names_of(self)
-        graph = graphs.to_networkx(self.adjacency_, names)
-        nodes = list(graph.nodes)
-        for i, j in np.argwhere(self.adjacency_):
-            probability = float(self.adjacency_probabilities_[i, j])
-            graph.edges[nodes[i], nodes[j]]["probability"] = probability
+        graph = graphs.to_networkx(self.adjacency_, names_of(self))
+        columns = edge_columns(self, self._edge_errors())
+        ends = zip(columns["parent"], columns["child"], strict=True)
+        for row, (parent, child) in enumerate(ends):
+            if not columns["in_best_dag"][row]:
+                continue
+            for name in ("probability", "error", "rhat", "effect"):
+                value = float(columns[name][row])
+                if np.isfinite(value):
+                    graph.edges[parent, child][name] = value
         return graph
 
 

@@ -29,6 +29,7 @@ from skbidag._fitted import EdgesMixin, RowsMixin
 from skbidag._interventions import check_left_alone, resolve_interventions, targets_of
 from skbidag._problem import Problem
 from skbidag._report import ReportMixin
+from skbidag._results import ResultsMixin
 from skbidag._score_space import ScoreSpace
 from skbidag._search import Searcher
 from skbidag._search_space import MOST_PARENTS, is_union
@@ -61,7 +62,7 @@ PROBLEM = {
 
 
 class StructureLearner(
-    ReportMixin, RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator
+    ReportMixin, RowsMixin, EdgesMixin, ResultsMixin, DensityMixin, ABC, BaseEstimator
 ):
     """Base class of the structure learners."""
 

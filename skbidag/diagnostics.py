@@ -40,6 +40,7 @@ __all__ = [
     "feature_probability",
     "mcse",
     "rhat",
+    "to_arviz",
     "to_inference_dict",
     "top_cpdags",
 ]
@@ -665,8 +666,7 @@ def to_inference_dict(
 
     Notes
     -----
-    ``arviz.from_dict(groups, **labels)`` makes ArviZ's object of them; before ArviZ 1.0
-    it is ``arviz.from_dict(**groups, **labels)``. The adjacency matrices are unpacked:
+    :func:`to_arviz` makes ArviZ's object of them. The adjacency matrices are unpacked:
     2000 draws of 100 variables take 20 MB.
 
     Examples
@@ -696,3 +696,31 @@ def to_inference_dict(
         "coords": {"parent": names, "child": names},
     }
     return groups, labels
+
+
+@validate_params({"estimator": "no_validation"}, prefer_skip_nested_validation=True)
+def to_arviz(estimator: Any) -> Any:
+    """Draws as an object of ArviZ, which must be installed.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        A fitted structure estimator.
+
+    Returns
+    -------
+    data : arviz.InferenceData or xarray.DataTree
+        Before ArviZ 1.0 the former, from then on the latter. What is in it, see
+        :func:`to_inference_dict`.
+    """
+    groups, labels = to_inference_dict(estimator)
+    try:
+        import arviz
+    except ImportError as error:
+        raise ImportError(
+            "to_arviz needs ArviZ, which is not installed: pip install "
+            '"skbidag[arviz]". to_inference_dict has the draws as arrays.'
+        ) from error
+    if int(arviz.__version__.split(".")[0]) >= 1:
+        return arviz.from_dict(groups, **labels)
+    return arviz.from_dict(**groups, **labels)

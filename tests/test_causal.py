@@ -485,3 +485,27 @@ def test_tables_too_large_are_named(monkeypatch):
     model = Given(BDe(), X, [graph(4, (0, 3), (1, 3))])
     with pytest.raises(ValueError, match="Column 3 has 2 parents"):
         causal_effects(model)
+
+
+# Frames
+
+
+def test_effects_as_a_frame():
+    A = graph(3, *CHAIN)
+    X = linear_data(np.random.default_rng(0), A)
+    effects = causal_effects(Given(BGe(), X, [A] * 50, list("abc")), ["a", "b"])
+    frame = effects.to_frame(0.9)
+    assert list(frame["intervention"]) == ["a"] * 3 + ["b"] * 3
+    assert list(frame["outcome"]) == ["a", "b", "c"] * 2
+    assert_array_equal(frame["mean"], effects.mean.ravel())
+    ends = np.reshape(effects.interval(0.9), (2, -1))
+    assert_array_equal(frame[["lower", "upper"]].T, ends)
+    assert_array_equal(frame["probability_nonzero"], [1, 1, 1, 0, 1, 1])
+
+
+def test_effects_of_categories_as_a_frame():
+    X = pd.DataFrame({"a": list("xyxyxx"), "b": [1, 2, 1, 2, 2, 1]})
+    model = Given(BDe(), X, [graph(2, (0, 1))] * 20, ["a", "b"])
+    frame = causal_effects(model, ["a"], ["b"], random_state=0).to_frame()
+    assert list(frame["intervention"]) == ["a=y"]
+    assert list(frame["outcome"]) == ["b=2"]

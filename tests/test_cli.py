@@ -33,6 +33,7 @@ from skbidag._cli import (
 )
 from skbidag._kinds import column_kinds
 from skbidag.datasets import load_asia
+from skbidag.formats import from_bif, from_dagitty, from_modelstring
 
 QUICK = ["--n-iter", "2000", "--n-draws", "60", "--n-chains", "2"]
 FILES = {
@@ -137,7 +138,7 @@ def test_files_hold_what_the_estimator_learned():
         probabilities[i, j] = edge.probability
         in_best[i, j] = edge.in_best_dag
         assert edge.either_direction >= edge.probability - 1e-6
-        assert 0 <= edge.standard_error < 0.3
+        assert 0 <= edge.error < 0.3
     np.testing.assert_allclose(probabilities, model.adjacency_probabilities_, atol=1e-6)
     np.testing.assert_array_equal(in_best, model.adjacency_)
 
@@ -201,7 +202,7 @@ def test_methods(gaussian, method):
 def test_search_alone(gaussian, capsys):
     run(gaussian, "--method", "iterative", "--n-draws", 0, "--out", "out")
     edges = pd.read_csv("out/edges.csv")
-    assert edges["standard_error"].isna().all()
+    assert edges["error"].isna().all()
     assert set(edges["posterior"]) == {"best DAG alone"}
     assert "Best DAG: 2 edges" in capsys.readouterr().out
     summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))
@@ -257,7 +258,7 @@ def test_the_order_bias_is_named(method, posterior, said, capsys):
     run("data.csv", *argv, "--out", "out")
     out = " ".join(capsys.readouterr().out.split())
     edges = pd.read_csv("out/edges.csv")
-    probability = edges.set_index(["from", "to"])["probability"]["g1", "g0"]
+    probability = edges.set_index(["parent", "child"])["probability"]["g1", "g0"]
     # exact: 5/6 over DAGs; the errors of 2000 dependent draws stay well below 0.05
     assert abs(probability - 5 / 6) < 0.05 or method != "partition"
     assert probability > 0.9 or method == "partition"
@@ -759,7 +760,7 @@ def test_background(gaussian):
     assert summary["parameters"]["background"] == ["a"]
     edges = pd.read_csv("given/edges.csv")
     assert len(edges)
-    assert "a" not in set(edges["to"])
+    assert "a" not in set(edges["child"])
     page = Path("given/report.html").read_text(encoding="utf-8")
     assert '<th scope="row">background</th><td><code>a</code></td>' in page
 
@@ -792,9 +793,9 @@ def test_series():
     assert summary["data"]["variables"] == names
     assert summary["data"]["background"] == names[:5]
     assert summary["parameters"]["n_lags"] == 2
-    edges = pd.read_csv("out/edges.csv").set_index(["from", "to"])["probability"]
+    edges = pd.read_csv("out/edges.csv").set_index(["parent", "child"])["probability"]
     assert edges["a[t-1]", "b"] == 1
-    assert set(edges.reset_index()["to"]) <= {"a", "b"}
+    assert set(edges.reset_index()["child"]) <= {"a", "b"}
     assert list(pd.read_csv("out/map.csv", index_col=0).columns) == names
     # rows in another order, and constraints in the names of the transition
     lines = series_text().splitlines()
@@ -804,7 +805,7 @@ def test_series():
         *("turned.csv", "--time", "month", "--series", "who", "--drop", "sex"),
         *("--constraints", "constraints.csv", *QUICK, "--out", "two", "--quiet"),
     )
-    edges = pd.read_csv("two/edges.csv").set_index(["from", "to"])["probability"]
+    edges = pd.read_csv("two/edges.csv").set_index(["parent", "child"])["probability"]
     assert ("a[t-1]", "b") not in edges.index
 
 
@@ -828,11 +829,11 @@ def test_constraints_and_tiers(gaussian):
     write("from,to,kind\nc,a,required\nb,a,forbidden\n", "constraints.csv")
     write("a,2\nb,1\n", "tiers.csv")
     run(gaussian, "--constraints", "constraints.csv", *QUICK, "--out", "one", "--quiet")
-    edges = pd.read_csv("one/edges.csv").set_index(["from", "to"])["probability"]
+    edges = pd.read_csv("one/edges.csv").set_index(["parent", "child"])["probability"]
     assert edges["c", "a"] == 1
     assert ("b", "a") not in edges.index
     run(gaussian, "--tiers", "tiers.csv", *QUICK, "--out", "two", "--quiet")
-    edges = pd.read_csv("two/edges.csv").set_index(["from", "to"])["probability"]
+    edges = pd.read_csv("two/edges.csv").set_index(["parent", "child"])["probability"]
     assert ("a", "b") not in edges.index
     assert edges["b", "a"] > 0
     parameters = json.loads(Path("two/summary.json").read_text())["parameters"]
@@ -918,7 +919,7 @@ def test_awkward_names(gaussian):
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "<b>&" not in page
     with open("out/edges.csv", encoding="utf-8", newline="") as file:
-        assert {row["from"] for row in csv.DictReader(file)} <= set(names)
+        assert {row["parent"] for row in csv.DictReader(file)} <= set(names)
 
 
 # --------------------------------------------------------------------------- report
@@ -1178,3 +1179,41 @@ def test_closed_pipe(monkeypatch, gaussian):
         monkeypatch.setattr(sys, "stdout", stdout)
         run(gaussian, *QUICK, "--out", "out")
     assert Path("out/report.html").exists()
+
+
+# ------------------------------------------------------------------ other programs
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_other_programs_formats():
+    formats = ["--export", "bif", "--export", "dagitty", "--export", "modelstring"]
+    run(*QUICK, *formats, "--out", "out")
+    best = pd.read_csv("out/map.csv", index_col=0)
+    names, network = list(best), Path("out/network.bif").read_text(encoding="utf-8")
+    np.testing.assert_array_equal(from_bif(network).adjacency, best)
+    for name, read in (("dagitty", from_dagitty), ("modelstring", from_modelstring)):
+        found = read(Path(f"out/graph.{name}").read_text(encoding="utf-8"))
+        np.testing.assert_array_equal(found.loc[names, names], best)
+    assert set(os.listdir("out")) == FILES | {
+        "network.bif",
+        "graph.dagitty",
+        "graph.modelstring",
+    }
+
+
+def test_bif_is_refused_before_any_work(gaussian, capsys):
+    run(gaussian, "--export", "bif", "--out", "out", code=2)
+    assert "the data are continuous" in capsys.readouterr().err
+    run("--export", "bif", "--score", "bic", "--out", "out", code=2)
+    assert "--score bic has no probabilities" in capsys.readouterr().err
+    run("--export", "bif", "--lags", "1", "--out", "out", code=2)
+    assert "the rows are series" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_edges_have_effects(gaussian):
+    run(gaussian, *QUICK, "--out", "out")
+    edges = pd.read_csv("out/edges.csv")
+    assert edges["effect"].notna().all()
+    assert edges["effect"].iloc[0] != 0

@@ -12,9 +12,11 @@ ROOT = Path(__file__).parents[1]
 DISTRIBUTIONS = {"causallearn": "causal-learn", "sklearn": "scikit-learn"}
 # What the package imports only where it is asked for, and where that is.
 OPTIONAL = {
+    "arviz": {"skbidag/diagnostics.py"},
     "cloudpickle": {"skbidag/_parallel.py"},
     "matplotlib": {"skbidag/_report/_pictures.py", "skbidag/inspection/"},
     "openpyxl": {"skbidag/_cli/_excel.py"},
+    "pgmpy": {"skbidag/formats/_pgmpy.py"},
     "polars": {"skbidag/_cli/_parquet.py"},
 }
 

@@ -1,5 +1,6 @@
 """Diagnostics against naive twins, closed forms and enumeration."""
 
+import sys
 from collections import Counter
 from types import SimpleNamespace
 
@@ -21,6 +22,7 @@ from skbidag.diagnostics import (
     feature_probability,
     mcse,
     rhat,
+    to_arviz,
     to_inference_dict,
     top_cpdags,
 )
@@ -367,6 +369,43 @@ def test_inference_dict(model, draws):
     assert_array_equal(groups["sample_stats"]["lp"], model.log_score_trace_)
     assert labels["dims"] == {"adjacency": ["parent", "child"]}
     assert labels["coords"]["parent"] == [str(i) for i in range(7)]
+
+
+@pytest.mark.parametrize("version", ["0.23.4", "1.0.0", "1.3.0rc1"])
+def test_arviz_of_either_kind(model, monkeypatch, version):
+    """Before 1.0 groups are keywords, from then on one dictionary."""
+
+    def before(*, posterior, sample_stats, dims, coords):
+        return {"posterior": posterior, "sample_stats": sample_stats}, dims, coords
+
+    def after(data, *, dims, coords):
+        return data, dims, coords
+
+    from_dict = before if version.startswith("0") else after
+    stand_in = SimpleNamespace(__version__=version, from_dict=from_dict)
+    monkeypatch.setitem(sys.modules, "arviz", stand_in)
+    groups, labels = to_inference_dict(model)
+    found, dims, coords = to_arviz(model)
+    assert {"dims": dims, "coords": coords} == labels
+    assert found.keys() == groups.keys()
+    adjacency = groups["posterior"]["adjacency"]
+    assert_array_equal(found["posterior"]["adjacency"], adjacency)
+
+
+def test_arviz_is_asked_for(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(ImportError, match=r"skbidag\[arviz\]"):
+        to_arviz(model)
+
+
+@pytest.mark.filterwarnings("ignore:.*ArviZ is undergoing:FutureWarning")
+def test_arviz_itself(model, draws):
+    arviz = pytest.importorskip("arviz")
+    found = to_arviz(model)
+    adjacency = found["posterior"]["adjacency"]
+    assert adjacency.dims == ("chain", "draw", "parent", "child")
+    assert_array_equal(adjacency, draws)
+    assert arviz.rhat(found, var_names=["n_edges"])["n_edges"] < 1.1
 
 
 def test_diagnostics_need_no_more_than_samples():

@@ -516,7 +516,7 @@ def test_command_line(tmp_path):
     options = ["--interventions", "set", "--n-iter", "5000", "--quiet"]
     code = main(["learn", str(path), "--out", str(tmp_path / "out"), *options])
     assert code == 0
-    edges = pd.read_csv(tmp_path / "out" / "edges.csv").set_index(["from", "to"])
+    edges = pd.read_csv(tmp_path / "out" / "edges.csv").set_index(["parent", "child"])
     assert (edges.probability[[("a", "b"), ("b", "c"), ("c", "d")]] > 0.9).all()
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert ["a"] in summary["data"]["interventions"]

@@ -18,11 +18,11 @@ fictitious chest clinic.
 
 files in the folder:
   report.html    graph, edge probabilities, traces and settings, in one page
-  edges.csv      probability, standard error and R-hat of every edge that was seen,
+  edges.csv      probability, its error, R-hat and effect of every edge that was seen,
                  and which posterior the probabilities are of
   map.csv        the best DAG: 1 in row i, column j is the edge i -> j
   samples.npz    the sampled DAGs (packed bits), their log scores, the names
-  graph.graphml  the best DAG with edge probabilities; also as graph.dot
+  graph.graphml  the best DAG with what is known of edges; also as graph.dot
   summary.json   the result in brief and every setting to repeat it
 
 """
@@ -197,6 +197,14 @@ def _add_output(parser):
     )
     group.add_argument(
         "--force", action="store_true", help="replace DIR if it holds earlier results"
+    )
+    group.add_argument(
+        "--export",
+        action="append",
+        default=[],
+        choices=["bif", "dagitty", "modelstring"],
+        help="also write the best DAG for other programs; may be given several times. "
+        "bif: with probabilities, of discrete data; modelstring: that of bnlearn",
     )
     group.add_argument(
         "--json", action="store_true", help="print summary.json instead of a table"

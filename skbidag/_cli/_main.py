@@ -48,6 +48,7 @@ def fail(code, message):
 def learn(arguments, argv):
     """Read, fit, write, and say what was found."""
     # here, so that --help needs none of it
+    from skbidag._cli._export import check_formats
     from skbidag._cli._fit import fit, kind_for, make_estimator
     from skbidag._cli._interventions import labels_of, take_interventions
     from skbidag._cli._prepare import prepare
@@ -81,6 +82,7 @@ def learn(arguments, argv):
         drop=arguments.drop,
         keep=arguments.keep,
     )
+    check_formats(arguments, variables, series)
     estimator = make_estimator(arguments, variables, series)
     size = f"{variables.n_rows} rows, {len(variables.names)} variables"
     say("", [f"{table.source}: {size}, {variables.kind}.", *variables.notes])

@@ -15,16 +15,18 @@ from skbidag._convergence import assess
 from skbidag._report import _trust
 from skbidag._report._facts import result_of, sample_text, versions
 
-EDGE_FIELDS = (
-    "from",
-    "to",
-    "probability",
-    "standard_error",
-    "rhat",
-    "either_direction",
-    "in_best_dag",
-    "posterior",
-)
+# Columns of edges.csv, those of edges_frame and one more, and what they are called here
+EDGE_FIELDS = {
+    "parent": "from",
+    "child": "to",
+    "probability": "probability",
+    "error": "standard_error",
+    "rhat": "rhat",
+    "effect": "effect",
+    "either_direction": "either_direction",
+    "in_best_dag": "in_best_dag",
+    "posterior": "posterior",
+}
 # What samples from the posterior over DAGs, and what an estimator's posterior_ means.
 REMEDY = "--method partition"
 POSTERIORS = {
@@ -45,32 +47,13 @@ def edge_table(estimator):
     Returns
     -------
     edges : list of dict
-        With the fields of `EDGE_FIELDS`; the standard error is that of the
-        probability, because it comes from a finite sample of dependent draws.
+        With the values of `EDGE_FIELDS` as keys, see ``edges_frame``.
     """
-    from skbidag.diagnostics import edge_diagnostics
-
-    probability = estimator.adjacency_probabilities_
-    diagnostics = edge_diagnostics(estimator)
-    either = estimator.edge_probabilities("skeleton")
-    best = estimator.adjacency_
-    names = [str(name) for name in estimator.feature_names_in_]
-    pairs = np.argwhere((probability > 0) | best)
-    first, second = pairs.T
-    keys = (-probability[first, second], -either[first, second], ~best[first, second])
-    order = np.lexsort((second, first, *reversed(keys)))
+    rows = estimator.edges_frame().to_dict("records")
     return [
-        {
-            "from": names[i],
-            "to": names[j],
-            "probability": float(probability[i, j]),
-            "standard_error": float(diagnostics.mcse[i, j]),
-            "rhat": float(diagnostics.rhat[i, j]),
-            "either_direction": float(either[i, j]),
-            "in_best_dag": bool(best[i, j]),
-            "posterior": estimator.posterior_,
-        }
-        for i, j in pairs[order]
+        {EDGE_FIELDS[name]: value for name, value in row.items()}
+        | {"posterior": estimator.posterior_}
+        for row in rows
     ]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from skbidag._cli._errors import InputError
+from skbidag._cli._export import FILES
 from skbidag._cli._report import make_report
 from skbidag._cli._summary import EDGE_FIELDS, to_json
 
@@ -106,6 +107,8 @@ def write_folder(folder, arguments, summary, edges, result):
         files = draft / "results"  # with the usual permissions, unlike the draft
         files.mkdir()
         write_files(files, summary, edges, result)
+        for format in arguments.export:
+            write_text(files / FILES[format], result.estimator.export(format))
         if arguments.out is None:
             folder = free_folder(arguments.file)
         else:
@@ -136,7 +139,7 @@ def write_files(folder, summary, edges, result):
     write_csv(
         folder / "edges.csv",
         EDGE_FIELDS,
-        ([cell(edge[field]) for field in EDGE_FIELDS] for edge in edges),
+        ([cell(edge[key]) for key in EDGE_FIELDS.values()] for edge in edges),
     )
     best = estimator.adjacency_.astype(int).tolist()
     write_csv(
@@ -179,10 +182,8 @@ def cell(value):
 
 
 def write_graphml(path, estimator):
-    """Write the best DAG with edge probabilities as GraphML."""
-    import networkx
-
-    networkx.write_graphml(estimator.to_networkx(), path)
+    """Write the best DAG with what is known of its edges as GraphML."""
+    write_text(path, estimator.export("graphml"))
 
 
 def dot(title, names, estimator):

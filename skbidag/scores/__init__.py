@@ -8,6 +8,7 @@ score needs for more than scoring.
 
 from skbidag.scores._categorical import CategoricalScore
 from skbidag.scores._gaussian import GaussianScore, GaussianTerms
+from skbidag.scores._regression import RegressionPosterior
 from skbidag.scores._tabulated import TabulatedScore
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bde import BDe
@@ -16,11 +17,13 @@ from skbidag.scores.bic import CategoricalBIC, GaussianBIC
 from skbidag.scores.capabilities import (
     CategoricalParameterScore,
     CategoricalPredictiveScore,
+    CellParameterScore,
     LinearParameterScore,
     LinearPredictiveScore,
     MixedParameterScore,
     MixedPredictiveScore,
     PredictiveScore,
+    RegressionScore,
 )
 from skbidag.scores.conditional_gaussian import ConditionalGaussian
 
@@ -32,6 +35,7 @@ __all__ = [
     "CategoricalParameterScore",
     "CategoricalPredictiveScore",
     "CategoricalScore",
+    "CellParameterScore",
     "ConditionalGaussian",
     "GaussianBIC",
     "GaussianScore",
@@ -41,5 +45,7 @@ __all__ = [
     "MixedParameterScore",
     "MixedPredictiveScore",
     "PredictiveScore",
+    "RegressionPosterior",
+    "RegressionScore",
     "TabulatedScore",
 ]

@@ -17,11 +17,13 @@ from skbidag.scores.base import BaseScore
 from skbidag.scores.capabilities import (
     CategoricalParameterScore,
     CategoricalPredictiveScore,
+    CellParameterScore,
     LinearParameterScore,
     LinearPredictiveScore,
     MixedParameterScore,
     MixedPredictiveScore,
     PredictiveScore,
+    RegressionScore,
 )
 
 # Rows without interventions, over the columns, with which independence is tested on
@@ -219,6 +221,15 @@ class InterventionalLinearParameterScore(
         return location, root, df
 
 
+class InterventionalRegressionScore(
+    InterventionalLinearParameterScore, RegressionScore
+):
+    """The same of a score that knows all about regressions."""
+
+    def regression_posterior(self, node, parents):
+        return self.scores_[node].regression_posterior(node, parents)
+
+
 class InterventionalCategoricalScore(
     InterventionalPredictiveScore, CategoricalPredictiveScore
 ):
@@ -303,8 +314,22 @@ class InterventionalMixedScore(
         return self.scores_[node].draw_family(node, parents, rng)
 
 
+class InterventionalCellScore(InterventionalMixedScore, CellParameterScore):
+    """The same of a score that knows the parameters of cells."""
+
+    def cell_regressions(self, node, parents):
+        return self.scores_[node].cell_regressions(node, parents)
+
+    def cell_counts(self, node, parents):
+        return self.scores_[node].cell_counts(node, parents)
+
+
 # What a score must be, and what it then is with interventions; the first that fits
 KINDS = [
+    (
+        (LinearPredictiveScore, LinearParameterScore, RegressionScore),
+        InterventionalRegressionScore,
+    ),
     (
         (LinearPredictiveScore, LinearParameterScore),
         InterventionalLinearParameterScore,
@@ -315,6 +340,10 @@ KINDS = [
         InterventionalCategoricalParameterScore,
     ),
     ((CategoricalPredictiveScore,), InterventionalCategoricalScore),
+    (
+        (MixedPredictiveScore, MixedParameterScore, CellParameterScore),
+        InterventionalCellScore,
+    ),
     ((MixedPredictiveScore, MixedParameterScore), InterventionalMixedScore),
     ((PredictiveScore,), InterventionalPredictiveScore),
     ((), InterventionalScore),

@@ -22,7 +22,12 @@ from skbidag.scores._gaussian import (
     weighted_scatter,
 )
 from skbidag.scores._noise import residual_scale
-from skbidag.scores.capabilities import LinearParameterScore, LinearPredictiveScore
+from skbidag.scores._regression import regression_posterior
+from skbidag.scores.capabilities import (
+    LinearParameterScore,
+    LinearPredictiveScore,
+    RegressionScore,
+)
 
 # The smallest share of a column's scatter that the other columns may leave
 # unexplained, per observation. Rounding puts an error of about 2e-16 / share into
@@ -34,7 +39,7 @@ RESIDUAL_SHARE_PER_ROW = 1e-13
 LARGEST_ALPHA_W = 1e12
 
 
-class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
+class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore, RegressionScore):
     """Bayesian Gaussian equivalent score for continuous data.
 
     The log marginal likelihood of a linear Gaussian network under a normal-Wishart
@@ -303,6 +308,16 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore):
         location = np.einsum("fi,fij->fj", explained, whiten)
         root = np.sqrt(variance)[:, None, None] * whiten
         return location, root, self._posterior_df + 1 + parents.shape[1]
+
+    def regression_posterior(self, node, parents):  # noqa: D102
+        columns = np.append(np.asarray(parents, dtype=np.intp), node)
+        return regression_posterior(
+            self.posterior_mean_[columns],
+            self.scatter_[np.ix_(columns, columns)],
+            self._floor[node],
+            self.alpha_mu + self.n_effective_,
+            self._posterior_df + len(columns),
+        )
 
     def log_predictive(self, X, node, parents, *, plug_in=False):
         """Row-wise log predictive density of column `node` given its parents.

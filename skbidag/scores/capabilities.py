@@ -13,6 +13,12 @@ the same and ``predict``            :class:`LinearPredictiveScore`,
 :func:`skbidag.causal_effects`      :class:`LinearParameterScore`,
                                     :class:`CategoricalParameterScore` or
                                     :class:`MixedParameterScore`
+``query``                           :class:`RegressionScore`,
+                                    :class:`CategoricalParameterScore` or
+                                    :class:`MixedParameterScore`
+``parameters``                      :class:`RegressionScore`,
+                                    :class:`CategoricalParameterScore` or
+                                    :class:`CellParameterScore`
 =================================== ================================================
 
 Nobody asks a score for a method by its name: what it is, is what it can do.
@@ -605,6 +611,31 @@ class LinearParameterScore(ABC):
         """
 
 
+class RegressionScore(ABC):
+    """A score with a posterior distribution of whole regressions, noise and all.
+
+    It makes ``parameters`` and ``query`` work on continuous data.
+    """
+
+    @abstractmethod
+    def regression_posterior(self, node, parents):
+        """Posterior distribution of a child's regression on its parents.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+
+        Returns
+        -------
+        posterior : RegressionPosterior
+            The distribution of the intercept, the coefficients and the variance of the
+            noise.
+        """
+
+
 class CategoricalParameterScore(ABC):
     """A score with posterior Dirichlet distributions of probabilities.
 
@@ -695,4 +726,63 @@ class MixedParameterScore(ABC):
         -------
         center, spread : float
             Mean and standard deviation, or the most frequent code and 0.
+        """
+
+
+class CellParameterScore(ABC):
+    """A score whose parameters are regressions and probabilities in cells.
+
+    The categorical ones among a child's parents divide the rows into cells. It makes
+    ``parameters`` work on mixed data.
+
+    Attributes
+    ----------
+    is_categorical_ : ndarray of bool of shape (n_features,)
+        Which columns are categorical.
+    categories_ : list of (ndarray or None)
+        The levels of each column, None for a continuous one.
+    n_levels_ : ndarray of int of shape (n_features,)
+        How many there are, 0 for a continuous column.
+    """
+
+    is_categorical_: np.ndarray
+    categories_: list
+    n_levels_: np.ndarray
+
+    @abstractmethod
+    def cell_regressions(self, node, parents):
+        """Posterior distributions of a continuous child's regressions, cell by cell.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+
+        Returns
+        -------
+        codes : ndarray of int of shape (n_cells, n_categorical_parents)
+            The levels of the categorical parents in each cell that has rows.
+        counts : ndarray of shape (n_cells,)
+            How many rows it has.
+        posteriors : list of RegressionPosterior
+            The child's regression on the continuous parents there.
+        """
+
+    @abstractmethod
+    def cell_counts(self, node, parents):
+        """Parameters of the posterior Dirichlet distributions of a categorical child.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Categorical ones of its parents.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_configurations, n_levels)
+            As :meth:`CategoricalParameterScore.posterior_counts` has them.
         """

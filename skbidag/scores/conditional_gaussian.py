@@ -42,11 +42,16 @@ from skbidag.scores._density import EDGE_PENALTY
 from skbidag.scores._gaussian import least_residual_share, weighted_scatter
 from skbidag.scores._mixed import MixedWalks
 from skbidag.scores._noise import residual_scale
+from skbidag.scores._regression import in_units, regression_posterior
 from skbidag.scores._walks import Walks
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bde import _log_rising
 from skbidag.scores.bge import RESIDUAL_SHARE_PER_ROW
-from skbidag.scores.capabilities import MixedParameterScore, MixedPredictiveScore
+from skbidag.scores.capabilities import (
+    CellParameterScore,
+    MixedParameterScore,
+    MixedPredictiveScore,
+)
 
 # Scores of pairs of parents that may be computed for one node: some tenths of a second.
 MOST_PAIRS = 4000
@@ -55,7 +60,9 @@ MOST_PAIRS = 4000
 MOST_KEPT = 4096
 
 
-class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
+class ConditionalGaussian(
+    BaseScore, MixedPredictiveScore, MixedParameterScore, CellParameterScore
+):
     """Score of continuous and categorical columns in one network.
 
     The categorical ones of a child's parents divide the rows into cells. A continuous
@@ -806,6 +813,36 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
         if self.is_categorical_[node]:
             return partial(drawn.level_probabilities, node), None
         return partial(drawn.expectation, node), partial(drawn.deviation, node)
+
+    def cell_regressions(self, node, parents):  # noqa: D102
+        cells = self._known_cells(np.append(parents, node))
+        # the child last, as the function has it
+        order = np.argsort(cells.numbers == node, kind="stable")
+        columns = cells.numbers[order]
+        posteriors = [
+            in_units(
+                regression_posterior(
+                    cells.mean[cell, order],
+                    cells.scatter[cell][np.ix_(order, order)],
+                    self._prior_scale,
+                    cells.worth[cell],
+                    self._surplus + cells.counts[cell] + len(order),
+                ),
+                self._mean[columns],
+                self._unit[columns],
+            )
+            for cell in range(len(cells.known))
+        ]
+        return cells.known, cells.counts[: len(cells.known)], posteriors
+
+    def cell_counts(self, node, parents):  # noqa: D102
+        columns = [*parents, node]
+        shape = tuple(self.n_levels_[columns])
+        cell = np.ravel_multi_index(tuple(self._codes.T[columns]), shape)
+        size = math.prod(shape)
+        counts = np.bincount(cell, weights=self._counts, minlength=size)
+        prior = max(self.equivalent_sample_size / size, np.finfo(float).tiny)
+        return counts.reshape(-1, shape[-1]) + prior
 
 
 class _DrawnCells:
