@@ -18,6 +18,7 @@ from helpers import DATA, MadeUpScore
 from skbidag import (
     DynamicGraph,
     DynamicStructure,
+    ExactStructure,
     IterativeSearchStructure,
     OrderMCMCStructure,
     PartitionMCMCStructure,
@@ -269,24 +270,21 @@ def two_lags(categorical=False):
     return frame
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["continuous", "categorical"])
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"initial": "shared"},
-        {"contemporaneous": False, "initial": None},
-        {"stationary": False},
-        {"stationary": False, "initial": "shared"},
-    ],
-    ids=str,
-)
-def test_exact_posterior_with_two_lags(kind, params):
+TWO_LAGS = [
+    {},
+    {"initial": "shared"},
+    {"contemporaneous": False, "initial": None},
+    {"stationary": False},
+    {"stationary": False, "initial": "shared"},
+]
+
+
+def fitted_with_two_lags(estimator, kind, params):
+    """A fitted model, and the exact probabilities of the edges of its transition."""
     frame = two_lags(kind == "categorical")
     base = BGe(edge_penalty=2.0) if kind == "continuous" else BDe(edge_penalty=2.0)
     model = DynamicStructure(
-        PartitionMCMCStructure(base, n_draws=2000, random_state=0),
+        estimator.set_params(score=base),
         2,
         static=["s"],
         time="when",
@@ -326,15 +324,38 @@ def test_exact_posterior_with_two_lags(kind, params):
             value += of_first.local_score(there[node], known)
         return value - len(parents) * np.log(2.0)
 
-    exact = enumerate_transitions(local, 5, 2, params.get("contemporaneous", True))
-    # 8000 draws, which are not independent: five times the error of 2000 that are
-    tolerance = 5 * np.sqrt(0.25 / 2000)
+    contemporaneous = params.get("contemporaneous", True)
+    return model, enumerate_transitions(local, 5, 2, contemporaneous)
+
+
+def assert_transition(model, exact, tolerance):
+    """Whether edges have the probabilities of a matrix: static, lags, present."""
     found = model.transition_probabilities_
     assert found.shape == (3, 2, 2)
     assert_allclose(model.probabilities_.static, exact[:1], atol=tolerance)
     assert_allclose(found[1], exact[1:3], atol=tolerance)
     assert_allclose(found[2], exact[3:5], atol=tolerance)
     assert_allclose(found[0], exact[5:], atol=tolerance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["continuous", "categorical"])
+@pytest.mark.parametrize("params", TWO_LAGS, ids=str)
+def test_exact_posterior_with_two_lags(kind, params):
+    chains = PartitionMCMCStructure(n_draws=2000, random_state=0)
+    model, exact = fitted_with_two_lags(chains, kind, params)
+    # 8000 draws, which are not independent: five times the error of 2000 that are
+    assert_transition(model, exact, 5 * np.sqrt(0.25 / 2000))
+
+
+@pytest.mark.parametrize("kind", ["continuous", "categorical"])
+@pytest.mark.parametrize("params", TWO_LAGS, ids=str)
+def test_exact_structure_with_two_lags(kind, params):
+    model, exact = fitted_with_two_lags(ExactStructure(random_state=0), kind, params)
+    assert_transition(model, exact, 1e-9)
+    assert model.converged_
+    forecast = model.forecast(two_lags(kind == "categorical"), 2, 5, random_state=0)
+    assert forecast.draws.shape == (12, 5, 2, 2)
 
 
 # --------------------------------------------------------------- the score of a sum

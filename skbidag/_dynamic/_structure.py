@@ -28,6 +28,7 @@ from skbidag._dynamic._graph import DynamicGraph
 from skbidag._dynamic._score import SummedScore
 from skbidag._dynamic._series import check_static, read_series
 from skbidag._dynamic._simulate import Forecast, simulate
+from skbidag._learner import StructureLearner
 from skbidag._posterior import DAGSamples
 from skbidag._search_space import is_union
 from skbidag._sklearn import Interval, StrOptions, _check_feature_names, _fit_context
@@ -47,7 +48,8 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : OrderMCMCStructure, PartitionMCMCStructure or IterativeSearchStructure
+    estimator : OrderMCMCStructure, PartitionMCMCStructure, IterativeSearchStructure \
+            or ExactStructure
         What learns the networks, with its score, chains and constraints. Constraints
         and `edge_prior` are about the transition's columns: the static variables, then
         ``x[t-1]``, ..., ``x[t-2]``, ..., and ``x``, ... for those of the present. What
@@ -87,7 +89,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
     log_score_ : float
         Their log score: that of the transition plus that of the first slice.
     converged_ : bool
-        Whether the chains agree, for both networks.
+        Whether the chains agree, for both networks; True if there are none.
     transition_estimator_ : estimator
         What has learned the transition, in the columns that `estimator` describes.
     initial_estimator_ : estimator or None
@@ -136,7 +138,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "estimator": [BaseStructure],
+        "estimator": [StructureLearner],
         "n_lags": [Interval(Integral, 1, None, closed="left")],
         "static": [None, "array-like"],
         "initial": [StrOptions({"auto", "apart", "shared"}), None],
@@ -407,7 +409,9 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         self.transition_probabilities_ = self.probabilities_.transition
         self.initial_probabilities_ = self.probabilities_.initial
         self.log_score_ = sum(model.log_score_ for model in models)
-        self.converged_ = all(model.converged_ for model in models)
+        self.converged_ = all(
+            model.converged_ for model in models if isinstance(model, BaseStructure)
+        )
 
     # --------------------------------------------------------------- the graph
 
