@@ -26,7 +26,8 @@ from skbidag import (
 )
 from skbidag._dynamic._score import SummedScore
 from skbidag._dynamic._series import read_series
-from skbidag.scores import BDe, BGe, GaussianBIC
+from skbidag.scores import BDe, BGe, ConditionalGaussian, GaussianBIC
+from skbidag.scores._interventional import with_interventions
 
 SHORT = {"n_iter": 300, "n_draws": 20, "n_chains": 1, "random_state": 0}
 PAPER = BGe(prior="paper", edge_penalty=1.0)
@@ -249,7 +250,7 @@ def enumerate_transitions(local, n_given, d, contemporaneous=True):
     return probabilities
 
 
-def two_lags(categorical=False):
+def two_lags(kind="continuous"):
     """Twelve series of different lengths, two variables and a static one."""
     rng = np.random.default_rng(0)
     parts = []
@@ -264,9 +265,8 @@ def two_lags(categorical=False):
         part.insert(1, "s", static)
         parts.append(part.assign(who=f"series {number}", when=range(length)))
     frame = pd.concat(parts, ignore_index=True)
-    if categorical:
-        values = np.where(frame[["a", "s", "b"]] > 0, "high", "low")
-        frame = frame.assign(**dict(zip(["a", "s", "b"], values.T, strict=True)))
+    for name in {"continuous": [], "mixed": ["a"], "categorical": list("asb")}[kind]:
+        frame[name] = np.where(frame[name] > 0, "high", "low")
     return frame
 
 
@@ -279,10 +279,23 @@ TWO_LAGS = [
 ]
 
 
-def fitted_with_two_lags(estimator, kind, params):
-    """A fitted model, and the exact probabilities of the edges of its transition."""
-    frame = two_lags(kind == "categorical")
-    base = BGe(edge_penalty=2.0) if kind == "continuous" else BDe(edge_penalty=2.0)
+SCORES = {
+    "continuous": BGe(edge_penalty=2.0),
+    "categorical": BDe(edge_penalty=2.0),
+    "mixed": ConditionalGaussian(edge_penalty=2.0),
+}
+
+
+def fitted_with_two_lags(estimator, kind, params, was_set=None):
+    """A fitted model, and the exact probabilities of the edges of its transition.
+
+    What was set in the rows of `two_lags` are columns of a, s and b.
+    """
+    frame, base = two_lags(kind), SCORES[kind]
+    interventions = None
+    if was_set is not None:
+        interventions = np.zeros(frame.shape, dtype=bool)
+        interventions[:, :3] = was_set
     model = DynamicStructure(
         estimator.set_params(score=base),
         2,
@@ -290,31 +303,42 @@ def fitted_with_two_lags(estimator, kind, params):
         time="when",
         series="who",
         **params,
-    ).fit(frame)
+    ).fit(frame, interventions=interventions)
 
     # the scores anew, from rows put together by hand
     stacked, first, steps = [], [], []
+    set_later, set_first = [], []
     for _, part in frame.groupby("who", sort=False):
         values = part[["a", "b"]].to_numpy()
+        cells = np.zeros(values.shape, dtype=bool)
+        if was_set is not None:
+            cells = was_set[part.index][:, [0, 2]]
         static = part["s"].iloc[0]
         first.append([static, *values[0]])
+        set_first.append([False, *cells[0]])
         for t in range(2, len(values)):
             stacked.append([static, *values[t - 1], *values[t - 2], *values[t]])
+            set_later.append([False] * 5 + list(cells[t]))
             steps.append(t)
-    stacked, first, steps = np.array(stacked), np.array(first), np.array(steps)
-    if kind == "continuous":
-        stacked, first = stacked.astype(float), first.astype(float)
-    levels = [["high", "low"]] * 7
+    steps = np.array(steps)
+    known = None if kind == "continuous" else ["high", "low"]
+    levels = [known if kind == "categorical" else None, known]
+    levels += [levels[0] if kind == "mixed" else known]
 
-    def fitted(rows):
+    def fitted(rows, cells):
+        columns = [0, 1, 2] if len(rows[0]) == 3 else [0, 1, 2, 1, 2, 1, 2]
         score = sklearn.clone(base).set_params(edge_penalty=1.0)
-        if kind == "categorical":
-            score.set_params(categories=levels[: rows.shape[1]])
-        return score.fit(rows)
+        if kind != "continuous":
+            score.set_params(categories=[levels[column] for column in columns])
+        cells = np.array(cells) if np.any(cells) else None
+        return with_interventions(score, cells).fit(pd.DataFrame(rows))
 
     sets = np.zeros(len(steps)) if params.get("stationary", True) else steps
-    parts = [fitted(stacked[sets == number]) for number in np.unique(sets)]
-    of_first = fitted(first)
+    parts = []
+    for number in np.unique(sets):
+        mine = np.flatnonzero(sets == number)
+        parts.append(fitted([stacked[k] for k in mine], [set_later[k] for k in mine]))
+    of_first = fitted(first, set_first)
 
     def local(node, parents):
         value = sum(part.local_score(node, parents) for part in parts)
@@ -348,14 +372,23 @@ def test_exact_posterior_with_two_lags(kind, params):
     assert_transition(model, exact, 5 * np.sqrt(0.25 / 2000))
 
 
-@pytest.mark.parametrize("kind", ["continuous", "categorical"])
+@pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("params", TWO_LAGS, ids=str)
-def test_exact_structure_with_two_lags(kind, params):
-    model, exact = fitted_with_two_lags(ExactStructure(random_state=0), kind, params)
-    assert_transition(model, exact, 1e-9)
+@pytest.mark.parametrize("interventions", [False, True])
+def test_exact_structure_with_two_lags(kind, params, interventions):
+    was_set = None
+    if interventions:
+        was_set = np.random.default_rng(1).random((len(two_lags()), 3)) < 0.2
+        was_set[:, 1] = False
+    exact = ExactStructure(random_state=0, n_draws=20)
+    model, expected = fitted_with_two_lags(exact, kind, params, was_set)
+    assert_transition(model, expected, 1e-9)
     assert model.converged_
-    forecast = model.forecast(two_lags(kind == "categorical"), 2, 5, random_state=0)
+    forecast = model.forecast(two_lags(kind), 2, 5, random_state=0)
     assert forecast.draws.shape == (12, 5, 2, 2)
+    if interventions:
+        targets = model.transition_estimator_.dag_samples_.targets
+        assert set(targets) == {(5,), (6,)}
 
 
 # --------------------------------------------------------------- the score of a sum
@@ -641,7 +674,7 @@ def test_samples(initial):
 
 @pytest.mark.parametrize("params", [{}, {"initial": "shared"}, {"stationary": False}])
 def test_categories(params):
-    frame = two_lags(categorical=True)
+    frame = two_lags("categorical")
     model = DynamicStructure(
         short(), static=["s"], time="when", series="who", **params
     ).fit(frame)

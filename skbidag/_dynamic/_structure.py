@@ -17,23 +17,28 @@ from skbidag._constraints import resolve_background, resolve_constraints
 from skbidag._data import (
     Rows,
     Seed,
-    check_categories,
     check_weights,
     complete_rows,
-    encode_column,
-    learn_levels,
-    missing_cells,
+    resolve_index,
 )
+from skbidag._dynamic._coding import learn_coding, with_levels
 from skbidag._dynamic._graph import DynamicGraph
-from skbidag._dynamic._score import SummedScore
+from skbidag._dynamic._score import SummedMixedScore, SummedScore
 from skbidag._dynamic._series import check_static, read_series
-from skbidag._dynamic._simulate import Forecast, simulate
+from skbidag._dynamic._simulate import (
+    Forecast,
+    given_columns,
+    next_slice,
+    simulate,
+    without_lags,
+)
+from skbidag._interventions import resolve_interventions
 from skbidag._learner import StructureLearner
 from skbidag._posterior import DAGSamples
 from skbidag._search_space import is_union
 from skbidag._sklearn import Interval, StrOptions, _check_feature_names, _fit_context
 from skbidag.graphs import align_labels
-from skbidag.scores import CategoricalScore
+from skbidag.scores import ConditionalGaussian
 from skbidag.scores._resolve import resolve_score
 
 
@@ -118,6 +123,13 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
     transition plus that of the first slice with the same parents, those of earlier
     slices left out; an edge's prior counts once.
 
+    With several lags, the slices between the first and the one with a whole past are
+    not learned from as children. What is said of them, by `score_samples` and `sample`,
+    is by the transition with fewer lags: the sampled DAGs without the edges from slices
+    that are not there, as `unroll` has them, with the parameters that these families
+    have in the rows of the transition. Where parameters are not stationary, these are
+    the first that are known.
+
     BiDAG names: ``DBN=TRUE``, ``samestruct`` is ``initial="shared"``, ``dbnpar``'s
     ``b`` static variables, ``stationary``.
 
@@ -178,6 +190,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         y: None = None,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
     ) -> Self:
         """Learn the networks from series.
 
@@ -193,6 +206,11 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             there is no column of series either, is one series.
         sample_weight : array-like of shape (n_rows,), default=None
             How often each row counts as one that has parents.
+        interventions : array-like, default=None
+            Which variables were set in each row, as in the estimators: a boolean array
+            or frame with the shape of `X`, or names or indices for each row. What was
+            set tells about its effects, at the time and later, not about its causes. A
+            variable that was set throughout has no parents.
 
         Returns
         -------
@@ -217,7 +235,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         weight = None
         if sample_weight is not None:
             weight = check_weights(sample_weight, len(series.number))[series.origin]
-        self._learn(series, score, weight)
+        self._learn(series, score, weight, self._cells(X, series, interventions))
         return self
 
     def _read(self, X, groups):
@@ -234,20 +252,35 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             parameters["categorical_features"],
             names=series.names,
         )
-        self._levels = None
-        if isinstance(score, CategoricalScore):
-            if isinstance(score.categories, str):
-                self._levels = [
-                    learn_levels(values[~missing_cells(values)], name)
-                    if known is None
-                    else known
-                    for values, known, name in zip(
-                        series.columns, series.declared, series.names, strict=True
-                    )
-                ]
-            else:
-                self._levels = check_categories(score.categories, len(series.names))
+        self._coding = learn_coding(score, series, frame[complete])
         return score
+
+    def _cells(self, X, series, interventions):
+        """Which cells of the series' rows were set; None if none was."""
+        if interventions is None:
+            return None
+        n_columns = self.n_features_in_
+        names = getattr(self, "feature_names_in_", None)
+        cells = resolve_interventions(
+            interventions, len(series.number), n_columns, names
+        )
+        if cells is None:
+            return None
+        columns = list(range(n_columns))
+        for special in (self.time, self.series):
+            if special is not None:
+                columns.remove(resolve_index(special, n_columns, names, "time"))
+        return cells[np.ix_(series.origin, columns)]
+
+    def _cells_of(self, cells, rows, n_lags=0):
+        """The same in the columns of a table: those of the present may be set."""
+        if cells is None:
+            return None
+        present = cells[rows][:, ~self._static]
+        before = np.zeros(
+            (len(rows), len(self.static_) + n_lags * present.shape[1]), dtype=bool
+        )
+        return np.hstack([before, present])
 
     @property
     def _columns(self):
@@ -289,9 +322,11 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             )
         return rows[kept], table[kept].reset_index(drop=True)
 
-    def _learn(self, series, score, weight):
+    def _learn(self, series, score, weight, cells):
         rows, table = self._transitions(series)
         first_rows, first = self._first_rows(series)
+        first_cells = self._cells_of(cells, first_rows)
+        cells = self._cells_of(cells, rows, self.n_lags)
         weights = first_weights = None
         if weight is not None:
             weights, first_weights = weight[rows], weight[first_rows]
@@ -302,17 +337,21 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         penalty = score.edge_penalty
         of_transition = self._with_levels(score, self._columns)
         if self._initial == "shared" or sets is not None:
-            shared = self._initial == "shared"
-            of_transition = SummedScore(
-                of_transition,
-                sets,
-                first if shared else None,
-                np.flatnonzero(self._in_first_slice) if shared else None,
-                first_weights if shared else None,
-                penalty,
+            summed, of_first = SummedScore, {}
+            if isinstance(of_transition, ConditionalGaussian):
+                summed = SummedMixedScore
+            if self._initial == "shared":
+                of_first = {
+                    "initial": first,
+                    "initial_columns": np.flatnonzero(self._in_first_slice),
+                    "initial_weight": first_weights,
+                    "initial_interventions": first_cells,
+                }
+            of_transition = summed(
+                of_transition, sets, edge_penalty=penalty, **of_first
             )
         self.transition_estimator_ = self._fit_one(
-            of_transition, table, weights, known, np.arange(table.shape[1])
+            of_transition, table, weights, cells, known, np.arange(table.shape[1])
         )
         self.initial_estimator_ = None
         if self._initial == "apart":
@@ -320,15 +359,12 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             columns = [self._columns[column] for column in there]
             of_initial = self._with_levels(score, columns)
             self.initial_estimator_ = self._fit_one(
-                of_initial, first, first_weights, known, there
+                of_initial, first, first_weights, first_cells, known, there
             )
         self._keep()
 
     def _with_levels(self, score, columns):
-        if self._levels is None:
-            return clone(score)
-        levels = [list(self._levels[j]) for j, _ in columns]
-        return clone(score).set_params(categories=levels)
+        return with_levels(score, [self._coding.levels[j] for j, _ in columns])
 
     def _known_edges(self, names):
         """What the estimator's parameters say of edges, as matrices."""
@@ -365,7 +401,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             "search_space": square(parameters["search_space"], names, "search_space"),
         }
 
-    def _fit_one(self, score, table, weights, known, columns):
+    def _fit_one(self, score, table, weights, cells, known, columns):
         """Fit the estimator to some columns of the transition."""
         matrices = {
             name: value[np.ix_(columns, columns)]
@@ -373,11 +409,9 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             else value
             for name, value in known.items()
         }
-        given = [
-            name
-            for name, column in zip(table.columns, columns, strict=True)
-            if column < len(known["forbidden_edges"]) - len(self.variables_)
-        ]
+        given = columns < len(known["forbidden_edges"]) - len(self.variables_)
+        if cells is not None:
+            given |= cells.all(axis=0)  # nothing is known of causes of these
         model = clone(self.estimator).set_params(
             score=score,
             categorical_features="auto",
@@ -385,7 +419,7 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             background=given,
             **matrices,
         )
-        return model.fit(table, sample_weight=weights)
+        return model.fit(table, sample_weight=weights, interventions=cells)
 
     def _keep(self):
         """Learned attributes from the estimators."""
@@ -461,7 +495,12 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
 
     # -------------------------------------------------------------------- rows
 
-    def score_samples(self, X: Rows, groups: ArrayLike | None = None) -> NDArray:
+    def score_samples(
+        self,
+        X: Rows,
+        groups: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
+    ) -> NDArray:
         """Log posterior predictive density of each row given those before it.
 
         Each row by itself, averaged over the sampled DAGs, with the parameters
@@ -473,36 +512,55 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             Rows of series.
         groups : array-like of shape (n_rows,), default=None
             Which series each row is of.
+        interventions : array-like, default=None
+            Which variables were set in each row, as in `fit`. Their own densities do
+            not count.
 
         Returns
         -------
         log_density : ndarray of shape (n_rows,)
             Log density of the variables given the `n_lags` rows before and the static
-            variables; of the first row of a series, given the static variables alone.
-            NaN where the model says nothing: first rows if nothing is learned of them,
-            and others that lack some of the rows before.
+            variables; of the first row of a series, given the static variables alone;
+            of rows between these, given the rows before that there are (see Notes of
+            the class). NaN where the model says nothing: where nothing is learned of
+            first slices, rows that lack some of the rows before; and rows after a gap.
         """
         check_is_fitted(self)
         _check_feature_names(self, X, reset=False)
         series = self._read_new(X, groups)
+        cells = self._cells(X, series, interventions)
         result = np.full(len(series.number), np.nan)
-        rows = series.complete(self.n_lags)
-        samples = self.transition_estimator_.dag_samples_
-        steps = self._steps_of(X, series)[rows]
+
+        def fill(rows, score, samples, n_lags, n_known):
+            if len(rows):
+                result[series.origin[rows]] = _predictive.log_density(
+                    score,
+                    samples,
+                    series.table(rows, self._static, n_lags, n_known),
+                    self._cells_of(cells, rows, n_lags),
+                )
+
+        n_before, steps = series.n_before(self.n_lags), self._steps_of(X, series)
+        whole, samples = n_before == self.n_lags, self._transition_samples()
         for step, score in self._transition_scores():
-            some = rows if step is None else rows[steps == step]
-            if len(some):
-                table = series.table(some, self._static, self.n_lags)
-                densities = _predictive.log_density(score, samples, table)
-                result[series.origin[some]] = densities
+            rows = np.flatnonzero(whole if step is None else whole & (steps == step))
+            fill(rows, score, samples, self.n_lags, self.n_lags)
         if self._initial is not None:
-            score, samples = self._initial_part
-            table = series.table(series.first, self._static)
-            densities = _predictive.log_density(score, samples, table)
-            result[series.origin[series.first]] = densities
+            _, score = self._transition_scores()[0]
+            for n_known in range(1, self.n_lags):
+                rows = np.flatnonzero(n_before == n_known)
+                samples = self._transition_samples(n_known)
+                fill(rows, score, samples, self.n_lags, n_known)
+            fill(series.first, *self._initial_part, 0, 0)
         return result
 
-    def score(self, X: Rows, y: None = None, groups: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: Rows,
+        y: None = None,
+        groups: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
+    ) -> float:
         """Mean log posterior predictive density of the rows that have one.
 
         Parameters
@@ -513,13 +571,15 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             Ignored, present for API consistency.
         groups : array-like of shape (n_rows,), default=None
             Which series each row is of.
+        interventions : array-like, default=None
+            Which variables were set in each row, as in `fit`.
 
         Returns
         -------
         log_density : float
             The mean of ``score_samples``.
         """
-        log_density = self.score_samples(X, groups)
+        log_density = self.score_samples(X, groups, interventions)
         known = ~np.isnan(log_density)
         if not known.any():
             raise ValueError(
@@ -537,8 +597,10 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
     ) -> Forecast:
         """Draw what comes after the last row of each series.
 
-        Each draw follows one sampled DAG. At every step the variables are drawn from
-        their predictive distributions, with the parameters integrated out anew.
+        Each draw follows one network at all steps and in all series: a sampled DAG with
+        parameters drawn from their posterior. So what is not known of the parameters
+        adds up from step to step. (With a score of your own, and where a table of
+        probabilities would be too large, they are integrated out anew at every step.)
 
         Parameters
         ----------
@@ -572,13 +634,15 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             )
         rng = check_random_state(random_state)
         codes = np.column_stack(
-            [self._encoded(j, series.columns[j]) for j in range(len(self._names))]
+            [self._coding.encode(j, series.columns[j]) for j in range(len(self._names))]
         )
         start = np.repeat(series.last, n_samples)
         moving = codes[:, ~self._static]
         static = codes[:, self._static][start]
         history = [moving[start - lag] for lag in range(self.n_lags)]
-        slices = self._simulate(static, history, n_steps, rng)
+        dags = rng.randint(len(self._transition_samples()), size=n_samples)
+        which = np.tile(np.arange(n_samples), len(series.last))
+        slices = self._simulate(static, history, dags, which, n_steps, rng)
         shape = len(series.last), n_samples, n_steps, len(self.variables_)
         return Forecast(
             self._decoded(slices).reshape(shape),
@@ -592,7 +656,8 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
     ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
         """Draw new series.
 
-        Static variables are drawn as well, independent of each other.
+        Each follows one network, a sampled DAG with parameters. Static variables are
+        drawn as well, independent of each other.
 
         Parameters
         ----------
@@ -612,37 +677,38 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_counts(n_series=n_series, n_slices=n_slices)
-        if self._initial is None or self.n_lags > 1:
+        if self._initial is None:
             raise ValueError(
-                "sample needs a network of the first slice that leads to the others: "
-                "several series to learn from, and n_lags=1. Or see forecast, which "
-                "goes on from rows that are given."
+                "sample needs a network of the first slice: several series to learn "
+                "from, and initial other than None. Or see forecast, which goes on "
+                "from rows that are given."
             )
         rng = check_random_state(random_state)
         score, samples = self._initial_part
         predictor = _predictive.predictor(score, samples)
         n_static, size = len(self.static_), len(self.variables_)
-        values = np.zeros(
-            (n_series, n_static + size), dtype=int if self._levels else float
-        )
+        values = np.zeros((n_series, n_static + size), dtype=self._coding.dtype)
         dags = rng.randint(len(samples), size=n_series)
         nothing = np.zeros(n_static + size, dtype=bool)
         predictor.complete(values, nothing, dags, rng)
-        static, first = values[:, :n_static], values[:, n_static:]
-        slices = first[:, None]
-        if n_slices > 1:
-            dags = dags if self._initial == "shared" else None
-            later = self._simulate(static, [first], n_slices - 1, rng, dags)
-            slices = np.concatenate([slices, later], axis=1)
+        static, slices = values[:, :n_static], [values[:, n_static:]]
+        if self._initial != "shared":
+            dags = rng.randint(len(self._transition_samples()), size=n_series)
+        _, score = self._transition_scores()[0]
+        for n_known in range(1, min(self.n_lags, n_slices)):
+            predictor = _predictive.predictor(score, self._transition_samples(n_known))
+            slices.append(next_slice(predictor, static, self._past(slices), dags, rng))
+        if n_slices > len(slices):
+            args = dags, np.arange(n_series), n_slices - len(slices), rng
+            later = self._simulate(static, self._past(slices), *args)
+            slices.extend(later.transpose(1, 0, 2))
+        slices = np.stack(slices, axis=1)
         groups = np.repeat(np.arange(n_series), n_slices)
         values = np.column_stack([static[groups], slices.reshape(-1, size)])
         names = [*self.static_, *self.variables_]
-        order = [self._names.index(name) for name in names]
         columns = {
-            name: values[:, k]
-            if self._levels is None
-            else self._levels[j][values[:, k]]
-            for k, (j, name) in enumerate(zip(order, names, strict=True))
+            name: self._coding.decode(self._names.index(name), values[:, k])
+            for k, name in enumerate(names)
         }
         return pd.DataFrame(columns)[self._names], groups
 
@@ -684,6 +750,18 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
             )
         return steps
 
+    def _transition_samples(self, n_known=None):
+        """Sampled DAGs of the transition, after so many slices, None for enough."""
+        samples = self.transition_estimator_.dag_samples_
+        if n_known is None:
+            return samples
+        return without_lags(samples, self._columns, n_known)
+
+    def _past(self, slices):
+        """The slices before the next one; the first stands for those before it."""
+        last = len(slices) - 1
+        return [slices[max(last - lag, 0)] for lag in range(self.n_lags)]
+
     @property
     def _initial_part(self):
         """Score and sampled DAGs of the first slice."""
@@ -696,34 +774,28 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         samples = DAGSamples(packed, model.dag_samples_.background[there])
         return model.score_.parts_[-1][0], samples
 
-    def _simulate(self, static, history, n_steps, rng, dags=None):
-        model, (_, score) = self.transition_estimator_, self._transition_scores()[-1]
-        if dags is None:
-            dags = rng.randint(len(model.dag_samples_), size=len(static))
-        predictor = _predictive.predictor(score, model.dag_samples_)
-        return simulate(predictor, static, history, dags, n_steps, rng)
+    def _simulate(self, static, history, dags, which, n_steps, rng):
+        """Slices that follow, each row along the network that `which` says."""
+        _, score = self._transition_scores()[-1]
+        predictor = _predictive.predictor(score, self._transition_samples())
+        given = given_columns(len(self._columns), len(self.variables_))
+        networks = predictor.draw_networks(given, dags, rng)
+        return simulate(predictor, static, history, networks, which, n_steps, rng)
 
     @property
     def _categories(self):
-        if self._levels is None:
+        if not self._coding.has_levels:
             return None
-        return [self._levels[j] for j in np.flatnonzero(~self._static)]
-
-    def _encoded(self, j, values):
-        """Values of a variable as predictors take them."""
-        name = repr(self._names[j])
-        if self._levels is None:
-            numbers = np.asarray(values, dtype=float)
-            if not np.isfinite(numbers).all():
-                raise ValueError(f"X has NaN or infinity in column {name}.")
-            return numbers
-        return encode_column(values, self._levels[j], name)
+        return [self._coding.levels[j] for j in np.flatnonzero(~self._static)]
 
     def _decoded(self, slices):
         """Draws as the user gets them."""
-        if self._levels is None:
+        if not self._coding.has_levels:
             return slices
-        columns = [levels[slices[..., k]] for k, levels in enumerate(self._categories)]
+        columns = [
+            self._coding.decode(j, slices[..., k])
+            for k, j in enumerate(np.flatnonzero(~self._static))
+        ]
         if len({column.dtype.kind for column in columns}) > 1:
             columns = [column.astype(object) for column in columns]
         return np.stack(columns, axis=-1)

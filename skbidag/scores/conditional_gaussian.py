@@ -46,7 +46,11 @@ from skbidag.scores._walks import Walks
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bde import _log_rising
 from skbidag.scores.bge import RESIDUAL_SHARE_PER_ROW
-from skbidag.scores.capabilities import MixedParameterScore, MixedPredictiveScore
+from skbidag.scores.capabilities import (
+    EvidenceScore,
+    MixedParameterScore,
+    MixedPredictiveScore,
+)
 
 # Scores of pairs of parents that may be computed for one node: some tenths of a second.
 MOST_PAIRS = 4000
@@ -55,7 +59,9 @@ MOST_PAIRS = 4000
 MOST_KEPT = 4096
 
 
-class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
+class ConditionalGaussian(
+    BaseScore, MixedPredictiveScore, MixedParameterScore, EvidenceScore
+):
     """Score of continuous and categorical columns in one network.
 
     The categorical ones of a child's parents divide the rows into cells. A continuous
