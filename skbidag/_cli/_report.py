@@ -33,6 +33,10 @@ FILES = {
     "graph.dot": "the best DAG for Graphviz",
     "summary.json": "the settings below and the result in brief",
 }
+FILES_OF_FIRST = {
+    "initial_edges.csv": "every edge that was seen in the first slice's network",
+    "initial_map.csv": "the best DAG of that",
+}
 LOADING = """\
 import numpy as np
 
@@ -42,7 +46,7 @@ with np.load("samples.npz") as saved:
 # dags[chain, draw, i, j] is the edge names[i] -> names[j]"""
 
 
-def make_report(summary, edges, result):
+def make_report(summary, edges, of_first, result):
     """Make the page.
 
     Parameters
@@ -51,6 +55,8 @@ def make_report(summary, edges, result):
         What ``summary.json`` holds.
     edges : list of dict
         The edges, the most probable first.
+    of_first : list of dict or None
+        The same of the first slice's network.
     result : Fit
         The fitted estimator, for the pictures.
 
@@ -68,6 +74,7 @@ def make_report(summary, edges, result):
         warnings_section(summary),
         graph_section(pictures, summary),
         edges_section(edges, summary),
+        first_slice_section(of_first, summary),
         probabilities_section(pictures, summary),
         chains_section(pictures, summary),
         data_section(summary),
@@ -284,7 +291,8 @@ def graph_section(pictures, summary):
         + figures(
             pictures,
             slices="<b>The slices.</b> Edges to the present, t, that are more probable "
-            "than not, from the steps before and within it.",
+            "than not, from the steps before and within it; and, where it is learned, "
+            "the network of the first time.",
             consensus="<b>The consensus.</b> Variables are joined where that is more "
             "probable than not; an edge without arrowhead has no certain direction.",
             best="<b>The best DAG.</b> The one with the highest score that was found.",
@@ -299,7 +307,39 @@ def background_text(summary):
 
 
 def edges_section(edges, summary):
-    """The most probable edges, in a table that can be sorted."""
+    """The most probable edges."""
+    return section(
+        "The most probable edges",
+        f"<p>{posterior_text(summary)} The standard error says how far the probability "
+        "may be off because the sample is finite; R&#8209;hat is near 1 where the "
+        f"chains agree.{rest_text(edges, 'edges.csv')}</p>"
+        + edges_table(edges, "edges", "The most probable edges"),
+    )
+
+
+def first_slice_section(edges, summary):
+    """The network of the first slice, where there is one."""
+    if edges is None:
+        return ""
+    result = summary["result"]["initial"]
+    return section(
+        "The first slice",
+        "<p>Nothing is known of what was before the first time, so it has a network of "
+        f"its own, learned from the first row of each series: {result['n_edges']} "
+        f"edges in the best DAG, with a log score of {number(result['log_score'], 2)}. "
+        f"{escape(sample_text(result))}.{rest_text(edges, 'initial_edges.csv')}</p>"
+        + edges_table(edges, "initial-edges", "The edges of the first slice"),
+    )
+
+
+def rest_text(edges, file):
+    """Where the edges are that a table does not show."""
+    more = len(edges) - ROWS_SHOWN
+    return f" The {more} others are in <code>{file}</code>." if more > 0 else ""
+
+
+def edges_table(edges, name, label):
+    """The first of the edges, in a table that can be sorted."""
     shown = edges[:ROWS_SHOWN]
     columns = [
         ("From", "text", "", ""),
@@ -316,16 +356,10 @@ def edges_section(edges, summary):
         for label, kind, look, sort in columns
     )
     rows = "\n".join(f"<tr>{edge_row(edge)}</tr>" for edge in shown)
-    more = len(edges) - len(shown)
-    rest = f" The {more} others are in <code>edges.csv</code>." if more else ""
-    return section(
-        "The most probable edges",
-        f"<p>{posterior_text(summary)} The standard error says how far the probability "
-        "may be off because the sample is finite; R&#8209;hat is near 1 where the "
-        f"chains agree.{rest}</p>"
+    return (
         '<div class="scroll tall" tabindex="0" role="region" '
-        'aria-label="The most probable edges"><table class="sortable" id="edges">'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>",
+        f'aria-label="{label}"><table class="sortable" id="{name}">'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
     )
 
 
@@ -410,9 +444,10 @@ def data_section(summary):
 
 def settings_section(summary):
     """Everything to repeat it."""
+    there = FILES | (FILES_OF_FIRST if "initial" in summary["result"] else {})
     files = "".join(
         f'<li><a href="{name}"><code>{name}</code></a>: {text}</li>'
-        for name, text in FILES.items()
+        for name, text in there.items()
     )
     return section(
         "To repeat it",

@@ -127,17 +127,22 @@ def summarize(argv, table, variables, result):
         },
         "estimator": type(estimator).__name__,
         "parameters": all_parameters(result),
-        "result": result_of(result),
+        "result": {
+            **result_of(estimator),
+            **(
+                {} if result.initial is None else {"initial": result_of(result.initial)}
+            ),
+            "seconds": round(result.seconds, 3),
+        },
         "warnings": result.warnings,
         "versions": versions(),
     }
 
 
-def result_of(result):
-    """The result in a few numbers."""
+def result_of(estimator):
+    """What an estimator has found, in a few numbers."""
     from skbidag._convergence import assess
 
-    estimator = result.estimator
     n_chains, n_draws = estimator.log_score_trace_.shape
     reached = assess(estimator.dag_samples_, estimator.log_score_trace_)
     return {
@@ -151,7 +156,6 @@ def result_of(result):
         "n_draws": n_draws,
         "n_iter": estimator.n_iter_,
         "acceptance_rate": estimator.acceptance_rate_.tolist(),
-        "seconds": round(result.seconds, 3),
     }
 
 
@@ -220,6 +224,13 @@ def print_summary(summary, folder, edges, *, as_json=False):
         )
     if len(edges) > len(shown):
         print(f"... and {len(edges) - len(shown)} less probable ones, see edges.csv")
+    if "initial" in result:
+        first = result["initial"]
+        print(
+            f"\nFirst slice: {first['n_edges']} edges, log score "
+            f"{first['log_score']:.2f}, see initial_edges.csv"
+        )
+        print(f"Sample:      {sample_text(first)}")
     sentences = re.split(r"(?<=\.) ", POSTERIORS[result["posterior"]])
     print("", *(fill(sentence, WIDTH) for sentence in sentences), sep="\n")
     print(f"\nThe report: {folder / 'report.html'}")
