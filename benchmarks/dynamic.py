@@ -21,7 +21,7 @@ absolute coefficients of causal-learn's Granger causality (by the lasso) and of 
 VAR-LiNGAM, which counts on noise that is not normal. pgmpy has dynamic networks, but
 learns their parameters only, not their structure.
 
-Each runs in a process of its own, for at most `--timeout` seconds, imports included; a
+Each runs in a process of its own, for at most `--timeout` seconds; a
 method that was not done in time on the first data set of a setting is not run on its
 others. `found` and `wrong` count the edges that a user would report: probability above
 one half, nonzero coefficients (of VAR-LiNGAM after its pruning), 5 % false discoveries
@@ -182,6 +182,16 @@ def by_var_lingam(series):
     return strength, strength > 0
 
 
+# what takes seconds to import
+PRELOAD = [
+    "skbidag",
+    "sklearn.linear_model",
+    "tigramite.pcmci",
+    "tigramite.independence_tests.parcorr",
+    "causallearn.search.Granger.Granger",
+    "causallearn.search.FCMBased.lingam",
+]
+
 # what takes one series only
 OF_ONE_SERIES = "granger", "var-lingam"
 
@@ -207,7 +217,7 @@ def compare(kind, d, n_rows, n_series, seed, method, timeout):
         "seed": seed,
         "method": method,
     }
-    outcome = in_process(METHODS[method], series, timeout=timeout)
+    outcome = in_process(METHODS[method], series, timeout=timeout, preload=PRELOAD)
     row["status"] = outcome["status"]
     if outcome["status"] == "ok":
         strength, chosen = outcome["result"]
