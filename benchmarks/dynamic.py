@@ -2,6 +2,7 @@
 
     python benchmarks/dynamic.py            # all, about half an hour
     python benchmarks/dynamic.py --quick    # ten variables, one data set each
+    python benchmarks/dynamic.py --go-on    # what an earlier run has not done
 
 Series of d variables, N of them with T rows each (after 50 that are dropped). In the
 *model*, a variable depends on itself one step before with the coefficient 0.4, on one
@@ -33,7 +34,7 @@ import argparse
 import warnings
 
 import numpy as np
-from common import Table, in_process, write_results
+from common import Table, in_process, read_results, write_results
 from scipy.stats import false_discovery_control, t
 from sklearn.linear_model import LassoCV
 from sklearn.metrics import average_precision_score
@@ -42,11 +43,11 @@ from skbidag import DynamicStructure, PartitionMCMCStructure
 
 # d, T and N
 SIZES = [
-    *((d, T, N) for d in (10, 20) for T, N in [(50, 1), (200, 1), (5, 20), (20, 20)]),
-    *((d, T, N) for d in (10, 20) for T, N in [(5, 100), (20, 100)]),
+    *((10, T, N) for T, N in [(50, 1), (200, 1), (5, 20), (20, 20), (5, 100)]),
+    *((20, T, N) for T, N in [(50, 1), (200, 1), (5, 20), (20, 20), (5, 100)]),
     *((50, T, N) for T, N in [(50, 1), (200, 1), (20, 20), (5, 100)]),
 ]
-FEWER_SIZES = [(d, T, N) for d in (10, 20) for T, N in [(200, 1), (5, 20), (5, 100)]]
+FEWER_SIZES = [(10, 200, 1), (10, 5, 20), (20, 200, 1), (20, 5, 100)]
 KINDS = {"model": SIZES, "nonlinear": FEWER_SIZES, "latent": FEWER_SIZES}
 
 
@@ -241,15 +242,19 @@ def main():
     )
     parser.add_argument("--first", type=int, default=100, help="seed of the first")
     parser.add_argument("--timeout", type=float, default=45, help="seconds")
+    parser.add_argument(
+        "--go-on", action="store_true", help="keep the settings that results have"
+    )
     arguments = parser.parse_args()
     table = Table(
         "kind:>9 d:d T:d N:d seed:d method:>13 average_precision:.3f true:d found:d "
         "wrong:d seconds:.2f status:>10"
     )
-    rows = []
+    rows = read_results("dynamic") if arguments.go_on else []
+    known = {(row["kind"], row["d"], row["T"], row["N"]) for row in rows}
     for kind, sizes in KINDS.items():
         for size in sizes:
-            if arguments.quick and size[0] > 10:
+            if (arguments.quick and size[0] > 10) or (kind, *size) in known:
                 continue
             n_seeds = 1 if arguments.quick else arguments.seeds
             if size[0] > 20 or kind != "model":

@@ -24,7 +24,7 @@ from skbidag import (
     PartitionMCMCStructure,
     series_from_wide,
 )
-from skbidag._dynamic._score import SummedScore
+from skbidag._dynamic._score import SummedMixedScore, SummedScore
 from skbidag._dynamic._series import read_series
 from skbidag.scores import BDe, BGe, ConditionalGaussian, GaussianBIC
 from skbidag.scores._interventional import with_interventions
@@ -373,8 +373,15 @@ def test_exact_posterior_with_two_lags(kind, params):
 
 
 @pytest.mark.parametrize("kind", SCORES)
-@pytest.mark.parametrize("params", TWO_LAGS, ids=str)
-@pytest.mark.parametrize("interventions", [False, True])
+@pytest.mark.parametrize(
+    ("params", "interventions"),
+    [
+        *((params, False) for params in TWO_LAGS),
+        (TWO_LAGS[0], True),
+        (TWO_LAGS[4], True),
+    ],
+    ids=str,
+)
 def test_exact_structure_with_two_lags(kind, params, interventions):
     was_set = None
     if interventions:
@@ -389,6 +396,26 @@ def test_exact_structure_with_two_lags(kind, params, interventions):
     if interventions:
         targets = model.transition_estimator_.dag_samples_.targets
         assert set(targets) == {(5,), (6,)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("params", [TWO_LAGS[0], TWO_LAGS[-1]], ids=str)
+def test_searches_find_the_best_networks(kind, params):
+    was_set = np.random.default_rng(1).random((len(two_lags()), 3)) < 0.2
+    was_set[:, 1] = False
+    interventions = np.zeros(two_lags().shape, dtype=bool)
+    interventions[:, :3] = was_set
+    found = [
+        DynamicStructure(
+            estimator, 2, static=["s"], time="when", series="who", **params
+        ).fit(two_lags(kind), interventions=interventions)
+        for estimator in (
+            IterativeSearchStructure(SCORES[kind], n_draws=0, random_state=0),
+            ExactStructure(SCORES[kind], posterior="best DAG alone"),
+        )
+    ]
+    assert found[0].log_score_ == pytest.approx(found[1].log_score_, rel=1e-10)
 
 
 # --------------------------------------------------------------- the score of a sum
@@ -485,6 +512,26 @@ def test_whole_numbers_are_counted_in_their_step():
         1,
         2,
     ]
+
+
+def test_summed_bayes_factors_are_those_of_summed_scores():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(30, 6)))
+    first = pd.DataFrame(rng.normal(size=(12, 3)))
+    X[[1, 3]] = (X[[1, 3]] > 0).astype(int)
+    first[1] = (first[1] > 0).astype(int)
+    score = ConditionalGaussian(
+        categories=[[0, 1] if column in (1, 3) else None for column in range(6)]
+    )
+    columns = np.array([0, 3, 5])
+    summed = SummedMixedScore(
+        score, np.arange(30) % 2, first, columns, edge_penalty=1.0
+    ).fit(X)
+    for node, parents, others in [(3, [1], [0, 2, 5]), (0, [], [1, 3]), (2, [0], [4])]:
+        alone = summed.local_score(node, parents)
+        expected = [summed.local_score(node, [*parents, k]) - alone for k in others]
+        found = summed.log_bayes_factors(node, parents, others)
+        assert_allclose(found, expected, atol=1e-9)
 
 
 def small(n_rows=40, n=3, seed=0):
