@@ -252,25 +252,26 @@ def main():
     )
     rows = read_results("dynamic") if arguments.go_on else []
     known = {(row["kind"], row["d"], row["T"], row["N"]) for row in rows}
-    for kind, sizes in KINDS.items():
-        for size in sizes:
-            if (arguments.quick and size[0] > 10) or (kind, *size) in known:
-                continue
-            n_seeds = 1 if arguments.quick else arguments.seeds
-            if size[0] > 20 or kind != "model":
-                n_seeds = min(n_seeds, 2)
-            late = set()
-            for seed in range(arguments.first, arguments.first + n_seeds):
-                for method in METHODS:
-                    if method in late or (method in OF_ONE_SERIES and size[2] > 1):
-                        continue
-                    rows.append(compare(kind, *size, seed, method, arguments.timeout))
-                    table.add(rows[-1])
-                    if rows[-1]["status"] == "time limit":
-                        late.add(method)
-            if not arguments.quick:
-                packages = ("tigramite", "causal-learn")
-                write_results("dynamic", rows, packages=packages)
+    settings = [(kind, *size) for kind, sizes in KINDS.items() for size in sizes]
+    for kind, *size in sorted(settings, key=lambda setting: setting[1]):
+        if (arguments.quick and size[0] > 10) or (kind, *size) in known:
+            continue
+        n_seeds = 1 if arguments.quick else arguments.seeds
+        if size[0] > 20 or kind != "model":
+            n_seeds = min(n_seeds, 2)
+        late = set()
+        for seed in range(arguments.first, arguments.first + n_seeds):
+            for method in METHODS:
+                if method in late or (method in OF_ONE_SERIES and size[2] > 1):
+                    continue
+                rows.append(compare(kind, *size, seed, method, arguments.timeout))
+                table.add(rows[-1])
+                if rows[-1]["status"] == "time limit":
+                    late.add(method)
+        if not arguments.quick:
+            rows.sort(key=lambda row: (list(KINDS).index(row["kind"]), row["d"]))
+            packages = ("tigramite", "causal-learn")
+            write_results("dynamic", rows, packages=packages)
     print("\nmean average precision")
     for kind in KINDS:
         for method in METHODS:
