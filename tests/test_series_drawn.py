@@ -254,6 +254,20 @@ def test_drawn_series_have_the_moments_of_the_process(initial):
     assert_allclose(np.diag(correlation, 2), r2, atol=0.07)
 
 
+def test_drawn_series_have_the_parameters_of_each_time():
+    rng = np.random.default_rng(0)
+    x = rng.normal([0, 0, 3, -3, 5], size=(200, 5))
+    frame = pd.DataFrame({"x": x.ravel()})
+    model = DynamicStructure(
+        ExactStructure(random_state=0, n_draws=50), stationary=False
+    ).fit(frame, groups=np.repeat(np.arange(200), 5))
+    rows, _ = model.sample(4000, 7, random_state=0)
+    # beyond the last time its parameters go on; five standard errors of 200 rows
+    expected = [0, 0, 3, -3, 5, 5, 5]
+    means = rows["x"].to_numpy().reshape(4000, 7).mean(axis=0)
+    assert_allclose(means, expected, atol=5 / np.sqrt(200))
+
+
 def test_fewer_slices_than_lags():
     frame = autoregression(60, 0.5, 0.3)
     model = DynamicStructure(ExactStructure(random_state=0, n_draws=10), 3).fit(

@@ -115,7 +115,7 @@ def simulate(predictor, static, history, networks, which, n_steps, rng):
 
     Returns
     -------
-    slices : ndarray of shape (n_rows, n_steps, n_variables)
+    slices : list of ndarray of shape (n_rows, n_variables)
         The slices that follow.
     """
     history, dags = list(history), networks.dags[which]
@@ -124,7 +124,7 @@ def simulate(predictor, static, history, networks, which, n_steps, rng):
         present = next_slice(predictor, static, history, dags, rng, networks, which)
         slices.append(present)
         history = [present, *history[:-1]]
-    return np.stack(slices, axis=1)
+    return slices
 
 
 def next_slice(predictor, static, history, dags, rng, networks=None, which=None):

@@ -642,10 +642,11 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         history = [moving[start - lag] for lag in range(self.n_lags)]
         dags = rng.randint(len(self._transition_samples()), size=n_samples)
         which = np.tile(np.arange(n_samples), len(series.last))
-        slices = self._simulate(static, history, dags, which, n_steps, rng)
+        _, score = self._transition_scores()[-1]
+        slices = self._simulate([score], static, history, dags, which, n_steps, rng)
         shape = len(series.last), n_samples, n_steps, len(self.variables_)
         return Forecast(
-            self._decoded(slices).reshape(shape),
+            self._decoded(np.stack(slices, axis=1)).reshape(shape),
             series.labels,
             self.variables_,
             self._categories,
@@ -656,8 +657,9 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
     ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
         """Draw new series.
 
-        Each follows one network, a sampled DAG with parameters. Static variables are
-        drawn as well, independent of each other.
+        Each follows one network, a sampled DAG with parameters, which are those of
+        each time where they are not stationary. Static variables are drawn as well,
+        independent of each other.
 
         Parameters
         ----------
@@ -694,14 +696,13 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         static, slices = values[:, :n_static], [values[:, n_static:]]
         if self._initial != "shared":
             dags = rng.randint(len(self._transition_samples()), size=n_series)
-        _, score = self._transition_scores()[0]
+        scores = [score for _, score in self._transition_scores()]
         for n_known in range(1, min(self.n_lags, n_slices)):
-            predictor = _predictive.predictor(score, self._transition_samples(n_known))
+            samples = self._transition_samples(n_known)
+            predictor = _predictive.predictor(scores[0], samples)
             slices.append(next_slice(predictor, static, self._past(slices), dags, rng))
-        if n_slices > len(slices):
-            args = dags, np.arange(n_series), n_slices - len(slices), rng
-            later = self._simulate(static, self._past(slices), *args)
-            slices.extend(later.transpose(1, 0, 2))
+        args = dags, np.arange(n_series), n_slices - len(slices), rng
+        slices += self._simulate(scores, static, self._past(slices), *args)
         slices = np.stack(slices, axis=1)
         groups = np.repeat(np.arange(n_series), n_slices)
         values = np.column_stack([static[groups], slices.reshape(-1, size)])
@@ -774,13 +775,21 @@ class DynamicStructure(MetaEstimatorMixin, DensityMixin, BaseEstimator):
         samples = DAGSamples(packed, model.dag_samples_.background[there])
         return model.score_.parts_[-1][0], samples
 
-    def _simulate(self, static, history, dags, which, n_steps, rng):
-        """Slices that follow, each row along the network that `which` says."""
-        _, score = self._transition_scores()[-1]
-        predictor = _predictive.predictor(score, self._transition_samples())
+    def _simulate(self, scores, static, history, dags, which, n_steps, rng):
+        """Slices that follow, each row along the network that `which` says.
+
+        The scores are those of the steps; the last one goes on.
+        """
         given = given_columns(len(self._columns), len(self.variables_))
-        networks = predictor.draw_networks(given, dags, rng)
-        return simulate(predictor, static, history, networks, which, n_steps, rng)
+        slices = []
+        for number, score in enumerate(scores[:n_steps], 1):
+            n_alike = n_steps - len(slices) if number == len(scores) else 1
+            predictor = _predictive.predictor(score, self._transition_samples())
+            networks = predictor.draw_networks(given, dags, rng)
+            past = [*slices[::-1], *history][: self.n_lags]
+            args = networks, which, n_alike, rng
+            slices.extend(simulate(predictor, static, past, *args))
+        return slices
 
     @property
     def _categories(self):
