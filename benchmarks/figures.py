@@ -614,24 +614,28 @@ def draw_dynamic():
     """Dynamic networks: average precision of lagged edges, and times."""
     rows = read_results("dynamic")
     methods = list(dict.fromkeys(row["method"] for row in rows))
+    # what takes more than a second or so, and any number of series
+    slow = ["skbidag", "lasso", "pcmci", "pcmci+"]
     table = []
     for (kind, d, n_rows, n_series), group in groups(
         rows, "kind", "d", "T", "N"
     ).items():
-        line = [kind, d, n_rows, n_series]
-        for what in ("average_precision", "seconds"):
-            for method in methods:
-                done = [
-                    row[what]
-                    for row in group
-                    if row["method"] == method and row["status"] == "ok"
-                ]
-                whole = len(done) == sum(row["method"] == method for row in group)
-                line.append(float(np.mean(done)) if whole else "-")
-        table.append(line)
+
+        def mean(what, method, group=group):
+            of_method = [row for row in group if row["method"] == method]
+            done = [row[what] for row in of_method if row["status"] == "ok"]
+            return float(np.mean(done)) if done and len(done) == len(of_method) else "-"
+
+        table.append(
+            [
+                *(kind, d, n_rows, n_series),
+                *(mean("average_precision", method) for method in methods),
+                *(mean("seconds", method) for method in slow),
+            ]
+        )
     columns = {"data": "", "d": ".0f", "T": ".0f", "N": ".0f"}
     columns |= dict.fromkeys(methods, ".3f")
-    columns |= {f"{method}, s": ".1f" for method in methods}
+    columns |= {f"{method}, s": ".1f" for method in slow}
     write_table("dynamic", "dynamic", columns, table)
 
 

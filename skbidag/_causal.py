@@ -27,6 +27,7 @@ from skbidag._core._intervene import Elimination, simulate
 from skbidag._data import Seed, names_of, resolve_index, unique_rows
 from skbidag._frames import make_frame
 from skbidag._mixed_effects import simulated_effects
+from skbidag._predictive._parameters import draw_dirichlet
 from skbidag._sklearn import HasMethods, Interval, validate_params
 from skbidag.scores import (
     CategoricalParameterScore,
@@ -599,15 +600,7 @@ class _Counts:
 
     def draw(self, node, parents, n_draws, rng):
         """Probabilities, of shape (n_draws, n_configurations, n_levels)."""
-        counts = self(node, parents)
-        shape = (n_draws, *counts.shape)
-        # A gamma variable of a small shape a may be rounded to 0, its logarithm by
-        # way of the shape a + 1 is not.
-        log_gamma = np.log(rng.standard_gamma(counts + 1, shape))
-        log_gamma += np.log1p(-rng.random_sample(shape)) / counts
-        log_gamma -= log_gamma.max(axis=2, keepdims=True)
-        np.exp(log_gamma, out=log_gamma)
-        return log_gamma / log_gamma.sum(axis=2, keepdims=True)
+        return draw_dirichlet(self(node, parents), n_draws, rng)
 
 
 class _Networks:

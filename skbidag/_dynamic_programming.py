@@ -8,7 +8,8 @@ space makes of the variables falls apart into *blocks*, each with its own sums:
   any of them, whatever the DAG is within its block.
 - of the order-weighted posterior, blocks are the components without any edge between
   them. The orders of two such blocks can be merged in the same number of ways,
-  whatever the DAGs are.
+  whatever the DAGs are. Variables in the background are in no order, so the edges from
+  them do not count there: each is a block by itself.
 
 Memory and time grow exponentially with the largest block, not with the number of
 variables; ``_core/_exact.pyx`` says how.
@@ -125,8 +126,9 @@ def blocks_of(space, posterior=OVER_DAGS):
         The nodes of each block, sorted.
     """
     connection = "weak" if posterior == ORDER_WEIGHTED else "strong"
+    among_main = space.permitted & ~space.in_background[:, None]
     n_blocks, block = connected_components(
-        space.permitted, directed=True, connection=connection
+        among_main, directed=True, connection=connection
     )
     blocks = [np.flatnonzero(block == number) for number in range(n_blocks)]
     # parents last: a block comes after all blocks that it has edges into

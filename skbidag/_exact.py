@@ -60,6 +60,9 @@ class ExactStructure(StructureLearner):
     tiers : list of list, default=None
         Groups of variables, by name or index; no edge leads from a later group to
         an earlier one. Over DAGs, each group is worked out by itself.
+    background : array-like, default=None
+        Variables that are given, not explained, as in :class:`OrderMCMCStructure`:
+        names, indices or a boolean mask.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
     posterior : {"over DAGs", "order-weighted", "best DAG alone"}, \
@@ -118,7 +121,8 @@ class ExactStructure(StructureLearner):
     Not the number of variables counts, but that of the largest group in which all may
     be ancestors of each other. Tiers, and spaces in which few edges are permitted, make
     such groups smaller. (Over orders, groups are those between which no edge is
-    permitted at all.)
+    permitted at all.) Variables in the background belong to no group; but a node has
+    ``2**k`` sets of its k permissible parents, among which they are.
 
     References
     ----------
@@ -150,6 +154,7 @@ class ExactStructure(StructureLearner):
             StrOptions({"pc", "ges", "glasso", "exact", "full"}),
             *StructureLearner._parameter_constraints["search_space"][1:],
         ],
+        "background": [None, "array-like"],
         "posterior": [StrOptions({OVER_DAGS, ORDER_WEIGHTED, BEST_ALONE})],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
     }
@@ -165,6 +170,7 @@ class ExactStructure(StructureLearner):
         forbidden_edges: Edges = None,
         required_edges: Edges = None,
         tiers: Sequence[Sequence] | None = None,
+        background: ArrayLike | None = None,
         edge_prior: ArrayLike | None = None,
         posterior: str = OVER_DAGS,
         n_draws: int = 500,
@@ -180,6 +186,7 @@ class ExactStructure(StructureLearner):
         self.forbidden_edges = forbidden_edges
         self.required_edges = required_edges
         self.tiers = tiers
+        self.background = background
         self.edge_prior = edge_prior
         self.posterior = posterior
         self.n_draws = n_draws
@@ -235,14 +242,14 @@ class ExactStructure(StructureLearner):
         alone = self.posterior == BEST_ALONE
         check_effort(space, None if alone else self.posterior, self.memory_limit)
         best = find_best_dag(problem.score, space, self.n_jobs)
-        log_score = problem.score.dag_score(best)
+        log_score = problem.log_score(best)
         if log_score == -np.inf:
             raise ValueError("No DAG of the search space has a score above -inf.")
+        background = problem.constraints.background
+        cpdag = to_cpdag(best, background, targets=problem.targets)
         if alone:
             exact = ExactPosterior(
-                to_cpdag(best, targets=problem.targets).astype(float),
-                best[None],
-                np.array([log_score]),
+                cpdag.astype(float), best[None], np.array([log_score])
             )
         else:
             exact = exact_posterior(
@@ -258,10 +265,10 @@ class ExactStructure(StructureLearner):
         self._space = space
         self.adjacency_probabilities_ = exact.probabilities
         packed = np.packbits(exact.dags[None], axis=-1)
-        self.dag_samples_ = DAGSamples(packed, targets=problem.targets)
+        self.dag_samples_ = DAGSamples(packed, background, problem.targets)
         self.log_score_trace_ = exact.log_scores[None]
         self.log_score_ = log_score
-        self.cpdag_ = to_cpdag(best, targets=problem.targets)
+        self.cpdag_ = cpdag
         self.adjacency_ = best
         return self
 

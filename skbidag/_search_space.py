@@ -24,8 +24,7 @@ from skbidag._pc import evidence_skeleton
 from skbidag._skeleton import PCSkeleton, with_test_for
 from skbidag._tables import outsiders_within_budget
 from skbidag.graphs import align_labels, reorder
-from skbidag.scores import ConditionalGaussian
-from skbidag.scores._interventional import InterventionalMixedScore
+from skbidag.scores.capabilities import EvidenceScore
 
 # The largest permissible set where not everything can be had.
 USUAL_PARENTS = 14
@@ -307,7 +306,7 @@ def is_mixed(pc, problem):
 
 def has_both_kinds(problem):
     """Whether the data are mixed."""
-    return isinstance(problem.score, ConditionalGaussian | InterventionalMixedScore)
+    return isinstance(problem.score, EvidenceScore)
 
 
 def mixed_edges(pc, problem):
@@ -325,8 +324,6 @@ def mixed_edges(pc, problem):
 
 def edges_of_best_dag(problem):
     """The edges, both ways, of the DAG with the highest score of all."""
-    if problem.constraints.background.any():
-        raise ValueError("search_space='exact' does not go with a background.")
     everything = ~np.eye(problem.n_features, dtype=bool)
     space = make_space(everything, problem.constraints, extended=False)
     check_effort(space, None)

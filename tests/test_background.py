@@ -23,6 +23,7 @@ from enumeration import (
 )
 from helpers import DATA, all_dags, assert_same_draws, quick, random_dag
 from skbidag import (
+    ExactStructure,
     IterativeSearchStructure,
     OrderMCMCStructure,
     PartitionMCMCStructure,
@@ -33,6 +34,12 @@ from skbidag._core._dag import DAGChain
 from skbidag._core._order import OrderChain
 from skbidag._core._partition import PartitionChain
 from skbidag._dag_walk import dag_moves
+from skbidag._dynamic_programming import (
+    ORDER_WEIGHTED,
+    OVER_DAGS,
+    exact_posterior,
+    find_best_dag,
+)
 from skbidag._partition import partition_moves, partition_of_dag
 from skbidag._search import order_moves, random_order
 from skbidag._search_space import SearchSpace
@@ -191,6 +198,61 @@ def test_each_move_over_partitions_leaves_the_posterior_as_it_is(move):
     chain = PartitionChain(tables.views(), bit_generator((5,)), partition, moves)
     samples, _ = draw(chain, 5, 20_000, 15)
     assert_same_posterior(samples, np.tensordot(exact, dags, axes=1))
+
+
+# ---------------------------------------------------------------- dynamic programming
+
+
+@pytest.mark.parametrize("posterior", [OVER_DAGS, ORDER_WEIGHTED])
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("setting", ["bge", "bge restricted", "bde levels"])
+def test_dynamic_programming_is_enumeration(setting, name, posterior):
+    background = MASKS[name]
+    score, space = SETTINGS[setting](5)
+    space = with_background(
+        SearchSpace(space.permitted, space.extra & False, space.required, False),
+        background,
+    )
+    dags = all_dags(5)
+    dags = dags[~dags[:, :, background].any(axis=(1, 2))]
+    weights, log_scores = dag_posterior(build_tables(score, space), dags)
+    if posterior == ORDER_WEIGHTED:
+        weights = weights * [n_orders(dag, ~background) for dag in dags]
+    expected = np.tensordot(weights / weights.sum(), dags, axes=1)
+    found = exact_posterior(score, space, posterior, np.random.default_rng(0), 5000)
+    assert_allclose(found.probabilities, expected, atol=1e-11)
+    # 5000 independent draws: five standard errors
+    assert_allclose(found.dags.mean(axis=0), expected, atol=5 * np.sqrt(0.25 / 5000))
+    best = find_best_dag(score, space)
+    number = np.argmax((dags == best).all(axis=(1, 2)))
+    assert log_scores[number] == pytest.approx(log_scores.max(), rel=1e-12)
+
+
+def test_exact_structure_has_the_posterior_of_the_reference():
+    data = reference("bg_gauss_data")
+    exact = reference("bg_gauss15_exact_order_posterior")
+    model = ExactStructure(
+        PAPER, background=["b1", "b2"], posterior="order-weighted", random_state=0
+    ).fit(data[:15])
+    assert_allclose(model.adjacency_probabilities_, exact, atol=1e-6)
+    given = data.columns.isin(["b1", "b2"])
+    assert not model.dag_samples_[:][:, :, given].any()
+    assert_array_equal(model.dag_samples_.background, given)
+    scores = [model.score_.local_score(node, []) for node in np.flatnonzero(given)]
+    assert model.log_score_ == pytest.approx(
+        model.score_.dag_score(model.adjacency_) - sum(scores)
+    )
+    assert not model.cpdag_[:, given].any()
+    assert model.predict(data[:3]).shape == data[:3].shape
+    alone = ExactStructure(PAPER, background=given, posterior="best DAG alone")
+    assert_array_equal(alone.fit(data[:15]).adjacency_, model.adjacency_)
+
+
+def test_the_best_dag_as_a_space():
+    X = gaussian_data(7, 40, 5)
+    model = quick(background=[1], search_space="exact").fit(X)
+    best = ExactStructure(background=[1]).fit(X)
+    assert model.log_score_ == pytest.approx(best.log_score_)
 
 
 # -------------------------------------------------------- chains against naive twins
@@ -541,7 +603,7 @@ def test_estimators_have_such_cpdags():
 # -------------------------------------------------------------------------- bad input
 
 
-@pytest.mark.parametrize("structure", ESTIMATORS)
+@pytest.mark.parametrize("structure", [*ESTIMATORS, ExactStructure])
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -558,8 +620,9 @@ def test_estimators_have_such_cpdags():
 )
 def test_bad_background(structure, params, message):
     X = pd.DataFrame(gaussian_data(0, 30, 4), columns=list("abcd"))
+    model = ExactStructure() if structure is ExactStructure else quick(structure)
     with pytest.raises((ValueError, TypeError), match=message):
-        quick(structure, **params).fit(X)
+        model.set_params(**params).fit(X)
 
 
 def test_a_search_space_has_no_background_of_its_own():

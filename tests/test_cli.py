@@ -797,6 +797,16 @@ def test_series():
     assert edges["a[t-1]", "b"] == 1
     assert set(edges.reset_index()["child"]) <= {"a", "b"}
     assert list(pd.read_csv("out/map.csv", index_col=0).columns) == names
+    # the network of the first month, of the eight first rows
+    first = pd.read_csv("out/initial_edges.csv")
+    assert set(first["from"]) | set(first["to"]) <= {"sex", "a", "b"}
+    assert "sex" not in set(first["to"])
+    best = pd.read_csv("out/initial_map.csv", index_col=0)
+    assert list(best.columns) == ["sex", "a", "b"]
+    assert summary["result"]["initial"]["n_edges"] == best.to_numpy().sum()
+    page = Path("out/report.html").read_text()
+    assert 'id="initial-edges"' in page
+    assert "initial_map.csv" in page
     # rows in another order, and constraints in the names of the transition
     lines = series_text().splitlines()
     write("\n".join([lines[0], *lines[:0:-1]]), "turned.csv")
@@ -807,6 +817,77 @@ def test_series():
     )
     edges = pd.read_csv("two/edges.csv").set_index(["parent", "child"])["probability"]
     assert ("a[t-1]", "b") not in edges.index
+
+
+@pytest.fixture(scope="module")
+def series_report(tmp_path_factory):
+    """The report of series, with pictures."""
+    folder = tmp_path_factory.mktemp("series")
+    write(series_text(), folder / "visits.csv")
+    options = ("--time", "month", "--series", "who", "--drop", "sex", *QUICK)
+    run(folder / "visits.csv", *options, "--out", folder / "out", "--quiet")
+    return (folder / "out" / "report.html").read_text()
+
+
+def test_picture_of_slices(series_report):
+    picture = series_report.split('<svg id="slices"')[1].split("</svg>")[0]
+    for column in ("first", "t-1", "t"):
+        assert re.search(rf"<text [^>]*>{column}</text>", picture), column
+
+
+def test_one_series_has_no_first_slice(capsys):
+    rows = [line for line in series_text().splitlines() if line[:2] in ("wh", "p0")]
+    write("\n".join(rows), "one.csv")
+    drop = ("--drop", "who", "--drop", "sex")
+    run("one.csv", "--time", "month", *drop, *QUICK, "--out", "out", "--progress")
+    assert not Path("out/initial_edges.csv").exists()
+    assert "initial_edges.csv" not in Path("out/report.html").read_text()
+    told = capsys.readouterr()
+    assert "First slice" not in told.out
+    assert "Sampling" in told.err
+
+
+def test_progress_and_summary_of_series(capsys):
+    write(series_text(), "visits.csv")
+    options = ("--time", "month", "--series", "who", "--drop", "sex", "--progress")
+    run("visits.csv", *options, *QUICK, "--out", "out")
+    told = capsys.readouterr()
+    assert re.search(r"First slice: \d edges, log score -\d+", told.out)
+    # of the transition, and of the first slice
+    assert told.err.count("skbidag: Searching") >= 2
+
+
+def test_series_with_interventions():
+    rows = series_text().splitlines()
+    # a was set by chance in the odd months
+    rows = [rows[0] + ",what"] + [
+        row + (",a" if int(row.split(",")[1]) % 2 else ",") for row in rows[1:]
+    ]
+    write("\n".join(rows), "visits.csv")
+    options = ("--time", "month", "--series", "who", "--drop", "sex")
+    run(
+        *("visits.csv", *options, "--interventions", "what"),
+        *(*QUICK, "--out", "out", "--quiet"),
+    )
+    summary = json.loads(Path("out/summary.json").read_text())
+    assert summary["data"]["interventions"] == [["a"]]
+    assert summary["data"]["variables"] == ["a[t-1]", "b[t-1]", "a", "b"]
+    edges = pd.read_csv("out/edges.csv").set_index(["from", "to"])["probability"]
+    assert edges["a[t-1]", "b"] == 1
+
+
+def test_series_of_mixed_data():
+    rows = series_text().splitlines()
+    rows = [rows[0] + ",mood"] + [
+        row + (",good" if float(row.split(",")[2]) > 0 else ",bad") for row in rows[1:]
+    ]
+    write("\n".join(rows), "visits.csv")
+    options = ("--time", "month", "--series", "who", "--drop", "sex", "--drop", "a")
+    run("visits.csv", *options, *QUICK, "--out", "out", "--quiet")
+    summary = json.loads(Path("out/summary.json").read_text())
+    assert summary["data"]["kind"] == "mixed"
+    edges = pd.read_csv("out/edges.csv").set_index(["from", "to"])["probability"]
+    assert edges["mood[t-1]", "b"] > 0.9
 
 
 @pytest.mark.parametrize(

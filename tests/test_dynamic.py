@@ -18,14 +18,16 @@ from helpers import DATA, MadeUpScore
 from skbidag import (
     DynamicGraph,
     DynamicStructure,
+    ExactStructure,
     IterativeSearchStructure,
     OrderMCMCStructure,
     PartitionMCMCStructure,
     series_from_wide,
 )
-from skbidag._dynamic._score import SummedScore
+from skbidag._dynamic._score import SummedMixedScore, SummedScore
 from skbidag._dynamic._series import read_series
-from skbidag.scores import BDe, BGe, GaussianBIC
+from skbidag.scores import BDe, BGe, ConditionalGaussian, GaussianBIC
+from skbidag.scores._interventional import with_interventions
 
 SHORT = {"n_iter": 300, "n_draws": 20, "n_chains": 1, "random_state": 0}
 PAPER = BGe(prior="paper", edge_penalty=1.0)
@@ -248,7 +250,7 @@ def enumerate_transitions(local, n_given, d, contemporaneous=True):
     return probabilities
 
 
-def two_lags(categorical=False):
+def two_lags(kind="continuous"):
     """Twelve series of different lengths, two variables and a static one."""
     rng = np.random.default_rng(0)
     parts = []
@@ -263,60 +265,80 @@ def two_lags(categorical=False):
         part.insert(1, "s", static)
         parts.append(part.assign(who=f"series {number}", when=range(length)))
     frame = pd.concat(parts, ignore_index=True)
-    if categorical:
-        values = np.where(frame[["a", "s", "b"]] > 0, "high", "low")
-        frame = frame.assign(**dict(zip(["a", "s", "b"], values.T, strict=True)))
+    for name in {"continuous": [], "mixed": ["a"], "categorical": list("asb")}[kind]:
+        frame[name] = np.where(frame[name] > 0, "high", "low")
     return frame
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["continuous", "categorical"])
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"initial": "shared"},
-        {"contemporaneous": False, "initial": None},
-        {"stationary": False},
-        {"stationary": False, "initial": "shared"},
-    ],
-    ids=str,
-)
-def test_exact_posterior_with_two_lags(kind, params):
-    frame = two_lags(kind == "categorical")
-    base = BGe(edge_penalty=2.0) if kind == "continuous" else BDe(edge_penalty=2.0)
+TWO_LAGS = [
+    {},
+    {"initial": "shared"},
+    {"contemporaneous": False, "initial": None},
+    {"stationary": False},
+    {"stationary": False, "initial": "shared"},
+]
+
+
+SCORES = {
+    "continuous": BGe(edge_penalty=2.0),
+    "categorical": BDe(edge_penalty=2.0),
+    "mixed": ConditionalGaussian(edge_penalty=2.0),
+}
+
+
+def fitted_with_two_lags(estimator, kind, params, was_set=None):
+    """A fitted model, and the exact probabilities of the edges of its transition.
+
+    What was set in the rows of `two_lags` are columns of a, s and b.
+    """
+    frame, base = two_lags(kind), SCORES[kind]
+    interventions = None
+    if was_set is not None:
+        interventions = np.zeros(frame.shape, dtype=bool)
+        interventions[:, :3] = was_set
     model = DynamicStructure(
-        PartitionMCMCStructure(base, n_draws=2000, random_state=0),
+        estimator.set_params(score=base),
         2,
         static=["s"],
         time="when",
         series="who",
         **params,
-    ).fit(frame)
+    ).fit(frame, interventions=interventions)
 
     # the scores anew, from rows put together by hand
     stacked, first, steps = [], [], []
+    set_later, set_first = [], []
     for _, part in frame.groupby("who", sort=False):
         values = part[["a", "b"]].to_numpy()
+        cells = np.zeros(values.shape, dtype=bool)
+        if was_set is not None:
+            cells = was_set[part.index][:, [0, 2]]
         static = part["s"].iloc[0]
         first.append([static, *values[0]])
+        set_first.append([False, *cells[0]])
         for t in range(2, len(values)):
             stacked.append([static, *values[t - 1], *values[t - 2], *values[t]])
+            set_later.append([False] * 5 + list(cells[t]))
             steps.append(t)
-    stacked, first, steps = np.array(stacked), np.array(first), np.array(steps)
-    if kind == "continuous":
-        stacked, first = stacked.astype(float), first.astype(float)
-    levels = [["high", "low"]] * 7
+    steps = np.array(steps)
+    known = None if kind == "continuous" else ["high", "low"]
+    levels = [known if kind == "categorical" else None, known]
+    levels += [levels[0] if kind == "mixed" else known]
 
-    def fitted(rows):
+    def fitted(rows, cells):
+        columns = [0, 1, 2] if len(rows[0]) == 3 else [0, 1, 2, 1, 2, 1, 2]
         score = sklearn.clone(base).set_params(edge_penalty=1.0)
-        if kind == "categorical":
-            score.set_params(categories=levels[: rows.shape[1]])
-        return score.fit(rows)
+        if kind != "continuous":
+            score.set_params(categories=[levels[column] for column in columns])
+        cells = np.array(cells) if np.any(cells) else None
+        return with_interventions(score, cells).fit(pd.DataFrame(rows))
 
     sets = np.zeros(len(steps)) if params.get("stationary", True) else steps
-    parts = [fitted(stacked[sets == number]) for number in np.unique(sets)]
-    of_first = fitted(first)
+    parts = []
+    for number in np.unique(sets):
+        mine = np.flatnonzero(sets == number)
+        parts.append(fitted([stacked[k] for k in mine], [set_later[k] for k in mine]))
+    of_first = fitted(first, set_first)
 
     def local(node, parents):
         value = sum(part.local_score(node, parents) for part in parts)
@@ -326,15 +348,74 @@ def test_exact_posterior_with_two_lags(kind, params):
             value += of_first.local_score(there[node], known)
         return value - len(parents) * np.log(2.0)
 
-    exact = enumerate_transitions(local, 5, 2, params.get("contemporaneous", True))
-    # 8000 draws, which are not independent: five times the error of 2000 that are
-    tolerance = 5 * np.sqrt(0.25 / 2000)
+    contemporaneous = params.get("contemporaneous", True)
+    return model, enumerate_transitions(local, 5, 2, contemporaneous)
+
+
+def assert_transition(model, exact, tolerance):
+    """Whether edges have the probabilities of a matrix: static, lags, present."""
     found = model.transition_probabilities_
     assert found.shape == (3, 2, 2)
     assert_allclose(model.probabilities_.static, exact[:1], atol=tolerance)
     assert_allclose(found[1], exact[1:3], atol=tolerance)
     assert_allclose(found[2], exact[3:5], atol=tolerance)
     assert_allclose(found[0], exact[5:], atol=tolerance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["continuous", "categorical"])
+@pytest.mark.parametrize("params", TWO_LAGS, ids=str)
+def test_exact_posterior_with_two_lags(kind, params):
+    chains = PartitionMCMCStructure(n_draws=2000, random_state=0)
+    model, exact = fitted_with_two_lags(chains, kind, params)
+    # 8000 draws, which are not independent: five times the error of 2000 that are
+    assert_transition(model, exact, 5 * np.sqrt(0.25 / 2000))
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize(
+    ("params", "interventions"),
+    [
+        *((params, False) for params in TWO_LAGS),
+        (TWO_LAGS[0], True),
+        (TWO_LAGS[4], True),
+    ],
+    ids=str,
+)
+def test_exact_structure_with_two_lags(kind, params, interventions):
+    was_set = None
+    if interventions:
+        was_set = np.random.default_rng(1).random((len(two_lags()), 3)) < 0.2
+        was_set[:, 1] = False
+    exact = ExactStructure(random_state=0, n_draws=20)
+    model, expected = fitted_with_two_lags(exact, kind, params, was_set)
+    assert_transition(model, expected, 1e-9)
+    assert model.converged_
+    forecast = model.forecast(two_lags(kind), 2, 5, random_state=0)
+    assert forecast.draws.shape == (12, 5, 2, 2)
+    if interventions:
+        targets = model.transition_estimator_.dag_samples_.targets
+        assert set(targets) == {(5,), (6,)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("params", [TWO_LAGS[0], TWO_LAGS[-1]], ids=str)
+def test_searches_find_the_best_networks(kind, params):
+    was_set = np.random.default_rng(1).random((len(two_lags()), 3)) < 0.2
+    was_set[:, 1] = False
+    interventions = np.zeros(two_lags().shape, dtype=bool)
+    interventions[:, :3] = was_set
+    found = [
+        DynamicStructure(
+            estimator, 2, static=["s"], time="when", series="who", **params
+        ).fit(two_lags(kind), interventions=interventions)
+        for estimator in (
+            IterativeSearchStructure(SCORES[kind], n_draws=0, random_state=0),
+            ExactStructure(SCORES[kind], posterior="best DAG alone"),
+        )
+    ]
+    assert found[0].log_score_ == pytest.approx(found[1].log_score_, rel=1e-10)
 
 
 # --------------------------------------------------------------- the score of a sum
@@ -431,6 +512,26 @@ def test_whole_numbers_are_counted_in_their_step():
         1,
         2,
     ]
+
+
+def test_summed_bayes_factors_are_those_of_summed_scores():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(30, 6)))
+    first = pd.DataFrame(rng.normal(size=(12, 3)))
+    X[[1, 3]] = (X[[1, 3]] > 0).astype(int)
+    first[1] = (first[1] > 0).astype(int)
+    score = ConditionalGaussian(
+        categories=[[0, 1] if column in (1, 3) else None for column in range(6)]
+    )
+    columns = np.array([0, 3, 5])
+    summed = SummedMixedScore(
+        score, np.arange(30) % 2, first, columns, edge_penalty=1.0
+    ).fit(X)
+    for node, parents, others in [(3, [1], [0, 2, 5]), (0, [], [1, 3]), (2, [0], [4])]:
+        alone = summed.local_score(node, parents)
+        expected = [summed.local_score(node, [*parents, k]) - alone for k in others]
+        found = summed.log_bayes_factors(node, parents, others)
+        assert_allclose(found, expected, atol=1e-9)
 
 
 def small(n_rows=40, n=3, seed=0):
@@ -620,7 +721,7 @@ def test_samples(initial):
 
 @pytest.mark.parametrize("params", [{}, {"initial": "shared"}, {"stationary": False}])
 def test_categories(params):
-    frame = two_lags(categorical=True)
+    frame = two_lags("categorical")
     model = DynamicStructure(
         short(), static=["s"], time="when", series="who", **params
     ).fit(frame)

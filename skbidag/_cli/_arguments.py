@@ -24,6 +24,8 @@ files in the folder:
   samples.npz    the sampled DAGs (packed bits), their log scores, the names
   graph.graphml  the best DAG with what is known of edges; also as graph.dot
   summary.json   the result in brief and every setting to repeat it
+  initial_edges.csv, initial_map.csv
+                 of several series, the same for the network of their first rows
 
 """
 

@@ -34,6 +34,11 @@ class Fit:
     seconds: float
     dynamic: object | None = None
 
+    @property
+    def initial(self):
+        """The estimator of the first slice's network, None if there is none."""
+        return None if self.dynamic is None else self.dynamic.initial_estimator_
+
 
 def kind_for(arguments):
     """What ``--kind`` and ``--score`` say about the data."""
@@ -79,11 +84,11 @@ def make_estimator(arguments, variables, series=None):
     }
     given = vars(arguments)
     parameters = {name: given[name] for name in PARAMETERS if name in given}
+    if variables.kind == "mixed":
+        discrete = [kind == "discrete" for kind in variables.kinds]
+        parameters["categorical_features"] = discrete
     if series is None:
         known = constraints_for(arguments, variables)
-        if variables.kind == "mixed":
-            discrete = [kind == "discrete" for kind in variables.kinds]
-            parameters["categorical_features"] = discrete
     else:
         static = background_of(arguments, variables)
         names = transition_names(variables, series, static)
@@ -177,8 +182,9 @@ def fit(estimator, variables, series=None, interventions=None, *, progress=None)
     if series is not None:
         frame["(time)"] = series.step[variables.rows]
         frame["(series)"] = series.label[variables.rows]
-    elif progress is not None:
-        estimator.set_callbacks(progress)
+    if progress is not None:
+        learner = estimator if series is None else estimator.estimator
+        learner.set_callbacks(progress)
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)

@@ -30,8 +30,6 @@ def take_interventions(table, arguments):
     name = arguments.interventions
     if name is None:
         return table, None
-    if arguments.lags is not None or arguments.time or arguments.series:
-        raise InputError("--interventions does not go with series in time.")
     check_columns_exist(table, {"--drop": (), "--interventions": [name]})
     column = table.column(name)
     labels = np.where(column.missing, "", column.labels.astype(str))

@@ -92,7 +92,8 @@ def learn(arguments, argv):
     say("warning: ", result.warnings)
     summary = summarize(argv, table, variables, result)
     edges = edge_table(result.estimator)
-    folder = write_folder(folder, arguments, summary, edges, result)
+    of_first = None if result.initial is None else edge_table(result.initial)
+    folder = write_folder(folder, arguments, summary, edges, of_first, result)
     if arguments.json or not arguments.quiet:
         print_summary(summary, folder, edges, as_json=arguments.json)
         sys.stdout.flush()

@@ -14,6 +14,10 @@ FILES = {
     "graph.dot": "the best DAG for Graphviz",
     "summary.json": "the settings below and the result in brief",
 }
+FILES_OF_FIRST = {
+    "initial_edges.csv": "every edge that was seen in the first slice's network",
+    "initial_map.csv": "the best DAG of that",
+}
 LOADING = """\
 import numpy as np
 
@@ -38,9 +42,10 @@ def make_report(summary, result):
     page : str
         HTML.
     """
+    there = FILES | (FILES_OF_FIRST if "initial" in summary["result"] else {})
     items = "".join(
         f'<li><a href="{name}"><code>{name}</code></a>: {text}</li>'
-        for name, text in FILES.items()
+        for name, text in there.items()
     )
     files = (
         f"<h3>Files beside this page</h3><ul>{items}</ul>"

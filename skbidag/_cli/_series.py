@@ -82,7 +82,7 @@ def transition_names(variables, series, static):
 
 
 def make_dynamic(estimator, series, static):
-    """The estimator of a dynamic network's transition.
+    """The estimator of a dynamic network.
 
     Parameters
     ----------
@@ -104,7 +104,6 @@ def make_dynamic(estimator, series, static):
         estimator,
         series.n_lags,
         static=static or None,
-        initial=None,
         time="(time)",
         series="(series)",
     )

@@ -103,12 +103,21 @@ def summarize(argv, table, variables, result):
         "parameters": all_parameters(result),
         "result": {
             **result_of(estimator, reached),
+            **of_first_slice(result.initial),
             "seconds": round(result.seconds, 3),
         },
         "trust": trust_of(estimator, reached, variables.notes),
         "warnings": result.warnings,
         "versions": versions(),
     }
+
+
+def of_first_slice(initial):
+    """What was found of the first slice's network, if there is one."""
+    if initial is None:
+        return {}
+    reached = assess(initial.dag_samples_, initial.log_score_trace_)
+    return {"initial": result_of(initial, reached)}
 
 
 def trust_of(estimator, reached, notes):
@@ -167,6 +176,13 @@ def print_summary(summary, folder, edges, *, as_json=False):
         )
     if len(edges) > len(shown):
         print(f"... and {len(edges) - len(shown)} less probable ones, see edges.csv")
+    if "initial" in result:
+        first = result["initial"]
+        print(
+            f"\nFirst slice: {first['n_edges']} edges, log score "
+            f"{first['log_score']:.2f}, see initial_edges.csv"
+        )
+        print(f"Sample:      {sample_text(first)}")
     sentences = re.split(r"(?<=\.) ", POSTERIORS[result["posterior"]])
     print("", *(fill(sentence, WIDTH) for sentence in sentences), sep="\n")
     print(f"\nThe report: {folder / 'report.html'}")

@@ -77,7 +77,7 @@ def check_replaceable(folder, force):
         )
 
 
-def write_folder(folder, arguments, summary, edges, result):
+def write_folder(folder, arguments, summary, edges, of_first, result):
     """Write all files beside the folder, then give it its name.
 
     Parameters
@@ -90,6 +90,8 @@ def write_folder(folder, arguments, summary, edges, result):
         From :func:`summarize`.
     edges : list of dict
         From :func:`edge_table`.
+    of_first : list of dict or None
+        The same of the first slice's network.
     result : Fit
         The fitted estimator.
 
@@ -106,7 +108,7 @@ def write_folder(folder, arguments, summary, edges, result):
     try:
         files = draft / "results"  # with the usual permissions, unlike the draft
         files.mkdir()
-        write_files(files, summary, edges, result)
+        write_files(files, summary, edges, of_first, result)
         for format in arguments.export:
             write_text(files / FILES[format], result.estimator.export(format))
         if arguments.out is None:
@@ -133,20 +135,12 @@ def swap(new, folder, aside):
         raise
 
 
-def write_files(folder, summary, edges, result):
+def write_files(folder, summary, edges, of_first, result):
     """Write the files into a folder that exists."""
     names, estimator = summary["data"]["variables"], result.estimator
-    write_csv(
-        folder / "edges.csv",
-        EDGE_FIELDS,
-        ([cell(edge[key]) for key in EDGE_FIELDS.values()] for edge in edges),
-    )
-    best = estimator.adjacency_.astype(int).tolist()
-    write_csv(
-        folder / "map.csv",
-        ["", *names],
-        ([name, *row] for name, row in zip(names, best, strict=True)),
-    )
+    write_edges(folder, "", edges, estimator)
+    if of_first is not None:
+        write_edges(folder, "initial_", of_first, result.initial)
     np.savez_compressed(
         folder / "samples.npz",
         packed=estimator.dag_samples_.packed,
@@ -157,6 +151,22 @@ def write_files(folder, summary, edges, result):
     write_text(folder / "graph.dot", dot(summary["data"]["title"], names, estimator))
     write_text(folder / "summary.json", to_json(summary))
     write_text(folder / "report.html", make_report(summary, result))
+
+
+def write_edges(folder, prefix, edges, estimator):
+    """Write the edges of a network, and its best DAG, as CSV files."""
+    write_csv(
+        folder / f"{prefix}edges.csv",
+        EDGE_FIELDS,
+        ([cell(edge[key]) for key in EDGE_FIELDS.values()] for edge in edges),
+    )
+    names = [str(name) for name in estimator.feature_names_in_]
+    best = estimator.adjacency_.astype(int).tolist()
+    write_csv(
+        folder / f"{prefix}map.csv",
+        ["", *names],
+        ([name, *row] for name, row in zip(names, best, strict=True)),
+    )
 
 
 def write_text(path, text):

@@ -4,8 +4,9 @@ A dynamic network is a background problem. The present slice's variables are the
 ones; what is before them, and what does not change, is in the background. So series
 become rows (``_series.py``), and an ordinary estimator learns from these.
 ``_score.py`` is the score where several sets of rows share one structure,
-``_graph.py`` what is learned, as edges between slices, ``_simulate.py`` draws what
-comes next, and ``_structure.py`` is the estimator around all of it.
+``_graph.py`` what is learned, as edges between slices, ``_coding.py`` has values as
+numbers, ``_simulate.py`` draws what comes next, and ``_structure.py`` is the estimator
+around all of it.
 """
 
 from skbidag._dynamic._graph import DynamicGraph

@@ -5,7 +5,9 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from skbidag._data import columns_of, encode_column
-from skbidag.scores import BaseScore, CategoricalScore
+from skbidag.scores import BaseScore, CategoricalScore, ConditionalGaussian
+from skbidag.scores._interventional import with_interventions
+from skbidag.scores.capabilities import EvidenceScore
 
 
 class SummedScore(BaseScore):
@@ -27,6 +29,10 @@ class SummedScore(BaseScore):
         Which columns these are.
     initial_weight : ndarray of shape (n_rows,), default=None
         How often each of these rows counts.
+    initial_interventions : ndarray of bool, shape (n_rows, n_columns), default=None
+        Which of their cells were set.
+    interventions : ndarray of bool, shape (n_samples, n_features), default=None
+        Which cells of the rows of ``fit`` were set.
     edge_penalty : float or "auto", default="auto"
         Each edge divides the prior probability of a DAG by this.
 
@@ -43,6 +49,8 @@ class SummedScore(BaseScore):
         initial=None,
         initial_columns=None,
         initial_weight=None,
+        initial_interventions=None,
+        interventions=None,
         edge_penalty="auto",
     ):
         self.score = score
@@ -50,6 +58,8 @@ class SummedScore(BaseScore):
         self.initial = initial
         self.initial_columns = initial_columns
         self.initial_weight = initial_weight
+        self.initial_interventions = initial_interventions
+        self.interventions = interventions
         self.edge_penalty = edge_penalty
 
     def _fit(self, X, sample_weight):
@@ -59,14 +69,16 @@ class SummedScore(BaseScore):
         for number in np.unique(sets):
             rows = np.flatnonzero(sets == number)
             weight = None if sample_weight is None else sample_weight[rows]
-            part = without_penalty(self.score)
+            cells = None if self.interventions is None else self.interventions[rows]
+            part = with_interventions(without_penalty(self.score), cells)
             part.fit(_safe_indexing(X, rows), sample_weight=weight)
             self.parts_.append((part, np.arange(n)))
         if self.initial is not None:
             part = without_penalty(self.score)
-            if isinstance(part, CategoricalScore):
+            if isinstance(part, CategoricalScore | ConditionalGaussian):
                 levels = [part.categories[column] for column in self.initial_columns]
                 part.set_params(categories=levels)
+            part = with_interventions(part, self.initial_interventions)
             part.fit(self.initial, sample_weight=self.initial_weight)
             place = np.full(n, -1)
             place[self.initial_columns] = np.arange(len(self.initial_columns))
@@ -83,13 +95,22 @@ class SummedScore(BaseScore):
         return sum(part.set_seconds for part, _ in self.parts_)
 
     def test_data(self, X, sample_weight=None):
-        part = self.parts_[0][0]
-        if not isinstance(part, CategoricalScore):
+        if not isinstance(self.score, CategoricalScore | ConditionalGaussian):
             return super().test_data(X, sample_weight)
         columns, _ = columns_of(X)
-        names = [self._column_name(column) for column in range(len(columns))]
-        codes = [*map(encode_column, columns, part.categories_, names)]
+        levels = self.parts_[0][0].of_all_rows.categories_
+        codes = [
+            np.asarray(values, dtype=float)
+            if known is None
+            else encode_column(values, known, self._column_name(column))
+            for column, (values, known) in enumerate(zip(columns, levels, strict=True))
+        ]
         return np.column_stack(codes), sample_weight
+
+    @property
+    def forbidden_edges_(self):
+        """Those of the score."""
+        return self.parts_[0][0].forbidden_edges_
 
     def log_marginal_likelihood(self, node, parents):
         parents = np.asarray(parents, dtype=np.intp)
@@ -149,6 +170,26 @@ class SummedScore(BaseScore):
             out[:, base_column] += own[:, 0]
             out[:, columns[known]] += own[:, where]
             out[:, columns[~known]] += own[:, :1]
+
+
+class SummedMixedScore(SummedScore, EvidenceScore):
+    """The same of a score of mixed data."""
+
+    def log_bayes_factors(self, node, parents, others):
+        parents, others = np.asarray(parents, dtype=np.intp), np.asarray(others)
+        total = np.zeros(len(others))
+        for part, place in self.parts_:
+            known = place[others] >= 0
+            if place[node] >= 0 and known.any():
+                total[known] += part.log_bayes_factors(
+                    place[node], present(place, parents), place[others[known]]
+                )
+        return total
+
+
+@with_interventions.register
+def _(score: SummedScore, cells):
+    return clone(score).set_params(interventions=cells)
 
 
 def present(place, columns):

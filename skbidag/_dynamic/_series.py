@@ -51,18 +51,22 @@ class Series:
         """The last row of each series."""
         return np.flatnonzero(np.diff(self.number, append=-1))
 
+    def n_before(self, n_lags):
+        """How many predecessors in time rows have without a gap, up to `n_lags`."""
+        places = np.arange(len(self.number))
+        known = np.zeros(len(places), dtype=int)
+        for lag in range(1, n_lags + 1):
+            before = (places - lag).clip(0)
+            there = (places >= lag) & (self.number[before] == self.number)
+            there &= self.step[before] == self.step - lag
+            known += there & (known == lag - 1)
+        return known
+
     def complete(self, n_lags):
         """Rows whose `n_lags` predecessors in time are there."""
-        complete = np.ones(len(self.number), dtype=bool)
-        for lag in range(1, n_lags + 1):
-            before = np.arange(len(self.number)) - lag
-            complete &= before >= 0
-            before = before.clip(0)
-            complete &= self.number[before] == self.number
-            complete &= self.step[before] == self.step - lag
-        return np.flatnonzero(complete)
+        return np.flatnonzero(self.n_before(n_lags) == n_lags)
 
-    def table(self, rows, static, n_lags=0):
+    def table(self, rows, static, n_lags=0, n_known=None):
         """Rows beside their predecessors.
 
         Parameters
@@ -73,6 +77,9 @@ class Series:
             Which variables do not change in time.
         n_lags : int, default=0
             How many predecessors.
+        n_known : int, default=None
+            How many of them there are, None for all. The last one stands for those
+            before.
 
         Returns
         -------
@@ -85,7 +92,8 @@ class Series:
         for lag in [*range(1, n_lags + 1), 0]:
             for j in moving:
                 name = lagged_name(self.names[j], lag)
-                parts[name] = self.columns[j][rows - lag]
+                before = lag if n_known is None else min(lag, n_known)
+                parts[name] = self.columns[j][rows - before]
         return pd.DataFrame(parts)
 
 

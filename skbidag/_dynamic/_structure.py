@@ -17,23 +17,29 @@ from skbidag._constraints import resolve_background, resolve_constraints
 from skbidag._data import (
     Rows,
     Seed,
-    check_categories,
     check_weights,
     complete_rows,
-    encode_column,
-    learn_levels,
-    missing_cells,
+    resolve_index,
 )
+from skbidag._dynamic._coding import learn_coding, with_levels
 from skbidag._dynamic._graph import DynamicGraph
-from skbidag._dynamic._score import SummedScore
+from skbidag._dynamic._score import SummedMixedScore, SummedScore
 from skbidag._dynamic._series import check_static, read_series
-from skbidag._dynamic._simulate import Forecast, simulate
+from skbidag._dynamic._simulate import (
+    Forecast,
+    given_columns,
+    next_slice,
+    simulate,
+    without_lags,
+)
+from skbidag._interventions import resolve_interventions
+from skbidag._learner import StructureLearner
 from skbidag._posterior import DAGSamples
 from skbidag._report import ReportMixin
 from skbidag._search_space import is_union
 from skbidag._sklearn import Interval, StrOptions, _check_feature_names, _fit_context
 from skbidag.graphs import align_labels
-from skbidag.scores import CategoricalScore
+from skbidag.scores import ConditionalGaussian
 from skbidag.scores._resolve import resolve_score
 
 
@@ -48,7 +54,8 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
 
     Parameters
     ----------
-    estimator : OrderMCMCStructure, PartitionMCMCStructure or IterativeSearchStructure
+    estimator : OrderMCMCStructure, PartitionMCMCStructure, IterativeSearchStructure \
+            or ExactStructure
         What learns the networks, with its score, chains and constraints. Constraints
         and `edge_prior` are about the transition's columns: the static variables, then
         ``x[t-1]``, ..., ``x[t-2]``, ..., and ``x``, ... for those of the present. What
@@ -88,7 +95,7 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
     log_score_ : float
         Their log score: that of the transition plus that of the first slice.
     converged_ : bool
-        Whether the chains agree, for both networks.
+        Whether the chains agree, for both networks; True if there are none.
     transition_estimator_ : estimator
         What has learned the transition, in the columns that `estimator` describes.
     initial_estimator_ : estimator or None
@@ -117,6 +124,13 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
     transition plus that of the first slice with the same parents, those of earlier
     slices left out; an edge's prior counts once.
 
+    With several lags, the slices between the first and the one with a whole past are
+    not learned from as children. What is said of them, by `score_samples` and `sample`,
+    is by the transition with fewer lags: the sampled DAGs without the edges from slices
+    that are not there, as `unroll` has them, with the parameters that these families
+    have in the rows of the transition. Where parameters are not stationary, these are
+    the first that are known.
+
     BiDAG names: ``DBN=TRUE``, ``samestruct`` is ``initial="shared"``, ``dbnpar``'s
     ``b`` static variables, ``stationary``.
 
@@ -137,7 +151,7 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "estimator": [BaseStructure],
+        "estimator": [StructureLearner],
         "n_lags": [Interval(Integral, 1, None, closed="left")],
         "static": [None, "array-like"],
         "initial": [StrOptions({"auto", "apart", "shared"}), None],
@@ -177,6 +191,7 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
         y: None = None,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
     ) -> Self:
         """Learn the networks from series.
 
@@ -192,6 +207,11 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             there is no column of series either, is one series.
         sample_weight : array-like of shape (n_rows,), default=None
             How often each row counts as one that has parents.
+        interventions : array-like, default=None
+            Which variables were set in each row, as in the estimators: a boolean array
+            or frame with the shape of `X`, or names or indices for each row. What was
+            set tells about its effects, at the time and later, not about its causes. A
+            variable that was set throughout has no parents.
 
         Returns
         -------
@@ -216,7 +236,7 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
         weight = None
         if sample_weight is not None:
             weight = check_weights(sample_weight, len(series.number))[series.origin]
-        self._learn(series, score, weight)
+        self._learn(series, score, weight, self._cells(X, series, interventions))
         return self
 
     def _read(self, X, groups):
@@ -233,20 +253,35 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             parameters["categorical_features"],
             names=series.names,
         )
-        self._levels = None
-        if isinstance(score, CategoricalScore):
-            if isinstance(score.categories, str):
-                self._levels = [
-                    learn_levels(values[~missing_cells(values)], name)
-                    if known is None
-                    else known
-                    for values, known, name in zip(
-                        series.columns, series.declared, series.names, strict=True
-                    )
-                ]
-            else:
-                self._levels = check_categories(score.categories, len(series.names))
+        self._coding = learn_coding(score, series, frame[complete])
         return score
+
+    def _cells(self, X, series, interventions):
+        """Which cells of the series' rows were set; None if none was."""
+        if interventions is None:
+            return None
+        n_columns = self.n_features_in_
+        names = getattr(self, "feature_names_in_", None)
+        cells = resolve_interventions(
+            interventions, len(series.number), n_columns, names
+        )
+        if cells is None:
+            return None
+        columns = list(range(n_columns))
+        for special in (self.time, self.series):
+            if special is not None:
+                columns.remove(resolve_index(special, n_columns, names, "time"))
+        return cells[np.ix_(series.origin, columns)]
+
+    def _cells_of(self, cells, rows, n_lags=0):
+        """The same in the columns of a table: those of the present may be set."""
+        if cells is None:
+            return None
+        present = cells[rows][:, ~self._static]
+        before = np.zeros(
+            (len(rows), len(self.static_) + n_lags * present.shape[1]), dtype=bool
+        )
+        return np.hstack([before, present])
 
     @property
     def _columns(self):
@@ -288,9 +323,11 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             )
         return rows[kept], table[kept].reset_index(drop=True)
 
-    def _learn(self, series, score, weight):
+    def _learn(self, series, score, weight, cells):
         rows, table = self._transitions(series)
         first_rows, first = self._first_rows(series)
+        first_cells = self._cells_of(cells, first_rows)
+        cells = self._cells_of(cells, rows, self.n_lags)
         weights = first_weights = None
         if weight is not None:
             weights, first_weights = weight[rows], weight[first_rows]
@@ -301,17 +338,21 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
         penalty = score.edge_penalty
         of_transition = self._with_levels(score, self._columns)
         if self._initial == "shared" or sets is not None:
-            shared = self._initial == "shared"
-            of_transition = SummedScore(
-                of_transition,
-                sets,
-                first if shared else None,
-                np.flatnonzero(self._in_first_slice) if shared else None,
-                first_weights if shared else None,
-                penalty,
+            summed, of_first = SummedScore, {}
+            if isinstance(of_transition, ConditionalGaussian):
+                summed = SummedMixedScore
+            if self._initial == "shared":
+                of_first = {
+                    "initial": first,
+                    "initial_columns": np.flatnonzero(self._in_first_slice),
+                    "initial_weight": first_weights,
+                    "initial_interventions": first_cells,
+                }
+            of_transition = summed(
+                of_transition, sets, edge_penalty=penalty, **of_first
             )
         self.transition_estimator_ = self._fit_one(
-            of_transition, table, weights, known, np.arange(table.shape[1])
+            of_transition, table, weights, cells, known, np.arange(table.shape[1])
         )
         self.initial_estimator_ = None
         if self._initial == "apart":
@@ -319,15 +360,12 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             columns = [self._columns[column] for column in there]
             of_initial = self._with_levels(score, columns)
             self.initial_estimator_ = self._fit_one(
-                of_initial, first, first_weights, known, there
+                of_initial, first, first_weights, first_cells, known, there
             )
         self._keep()
 
     def _with_levels(self, score, columns):
-        if self._levels is None:
-            return clone(score)
-        levels = [list(self._levels[j]) for j, _ in columns]
-        return clone(score).set_params(categories=levels)
+        return with_levels(score, [self._coding.levels[j] for j, _ in columns])
 
     def _known_edges(self, names):
         """What the estimator's parameters say of edges, as matrices."""
@@ -364,7 +402,7 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             "search_space": square(parameters["search_space"], names, "search_space"),
         }
 
-    def _fit_one(self, score, table, weights, known, columns):
+    def _fit_one(self, score, table, weights, cells, known, columns):
         """Fit the estimator to some columns of the transition."""
         matrices = {
             name: value[np.ix_(columns, columns)]
@@ -372,11 +410,9 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             else value
             for name, value in known.items()
         }
-        given = [
-            name
-            for name, column in zip(table.columns, columns, strict=True)
-            if column < len(known["forbidden_edges"]) - len(self.variables_)
-        ]
+        given = columns < len(known["forbidden_edges"]) - len(self.variables_)
+        if cells is not None:
+            given |= cells.all(axis=0)  # nothing is known of causes of these
         model = clone(self.estimator).set_params(
             score=score,
             categorical_features="auto",
@@ -384,7 +420,7 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             background=given,
             **matrices,
         )
-        return model.fit(table, sample_weight=weights)
+        return model.fit(table, sample_weight=weights, interventions=cells)
 
     def _keep(self):
         """Learned attributes from the estimators."""
@@ -408,7 +444,9 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
         self.transition_probabilities_ = self.probabilities_.transition
         self.initial_probabilities_ = self.probabilities_.initial
         self.log_score_ = sum(model.log_score_ for model in models)
-        self.converged_ = all(model.converged_ for model in models)
+        self.converged_ = all(
+            model.converged_ for model in models if isinstance(model, BaseStructure)
+        )
 
     # --------------------------------------------------------------- the graph
 
@@ -458,7 +496,12 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
 
     # -------------------------------------------------------------------- rows
 
-    def score_samples(self, X: Rows, groups: ArrayLike | None = None) -> NDArray:
+    def score_samples(
+        self,
+        X: Rows,
+        groups: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
+    ) -> NDArray:
         """Log posterior predictive density of each row given those before it.
 
         Each row by itself, averaged over the sampled DAGs, with the parameters
@@ -470,36 +513,55 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             Rows of series.
         groups : array-like of shape (n_rows,), default=None
             Which series each row is of.
+        interventions : array-like, default=None
+            Which variables were set in each row, as in `fit`. Their own densities do
+            not count.
 
         Returns
         -------
         log_density : ndarray of shape (n_rows,)
             Log density of the variables given the `n_lags` rows before and the static
-            variables; of the first row of a series, given the static variables alone.
-            NaN where the model says nothing: first rows if nothing is learned of them,
-            and others that lack some of the rows before.
+            variables; of the first row of a series, given the static variables alone;
+            of rows between these, given the rows before that there are (see Notes of
+            the class). NaN where the model says nothing: where nothing is learned of
+            first slices, rows that lack some of the rows before; and rows after a gap.
         """
         check_is_fitted(self)
         _check_feature_names(self, X, reset=False)
         series = self._read_new(X, groups)
+        cells = self._cells(X, series, interventions)
         result = np.full(len(series.number), np.nan)
-        rows = series.complete(self.n_lags)
-        samples = self.transition_estimator_.dag_samples_
-        steps = self._steps_of(X, series)[rows]
+
+        def fill(rows, score, samples, n_lags, n_known):
+            if len(rows):
+                result[series.origin[rows]] = _predictive.log_density(
+                    score,
+                    samples,
+                    series.table(rows, self._static, n_lags, n_known),
+                    self._cells_of(cells, rows, n_lags),
+                )
+
+        n_before, steps = series.n_before(self.n_lags), self._steps_of(X, series)
+        whole, samples = n_before == self.n_lags, self._transition_samples()
         for step, score in self._transition_scores():
-            some = rows if step is None else rows[steps == step]
-            if len(some):
-                table = series.table(some, self._static, self.n_lags)
-                densities = _predictive.log_density(score, samples, table)
-                result[series.origin[some]] = densities
+            rows = np.flatnonzero(whole if step is None else whole & (steps == step))
+            fill(rows, score, samples, self.n_lags, self.n_lags)
         if self._initial is not None:
-            score, samples = self._initial_part
-            table = series.table(series.first, self._static)
-            densities = _predictive.log_density(score, samples, table)
-            result[series.origin[series.first]] = densities
+            _, score = self._transition_scores()[0]
+            for n_known in range(1, self.n_lags):
+                rows = np.flatnonzero(n_before == n_known)
+                samples = self._transition_samples(n_known)
+                fill(rows, score, samples, self.n_lags, n_known)
+            fill(series.first, *self._initial_part, 0, 0)
         return result
 
-    def score(self, X: Rows, y: None = None, groups: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: Rows,
+        y: None = None,
+        groups: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
+    ) -> float:
         """Mean log posterior predictive density of the rows that have one.
 
         Parameters
@@ -510,13 +572,15 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             Ignored, present for API consistency.
         groups : array-like of shape (n_rows,), default=None
             Which series each row is of.
+        interventions : array-like, default=None
+            Which variables were set in each row, as in `fit`.
 
         Returns
         -------
         log_density : float
             The mean of ``score_samples``.
         """
-        log_density = self.score_samples(X, groups)
+        log_density = self.score_samples(X, groups, interventions)
         known = ~np.isnan(log_density)
         if not known.any():
             raise ValueError(
@@ -534,8 +598,10 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
     ) -> Forecast:
         """Draw what comes after the last row of each series.
 
-        Each draw follows one sampled DAG. At every step the variables are drawn from
-        their predictive distributions, with the parameters integrated out anew.
+        Each draw follows one network at all steps and in all series: a sampled DAG with
+        parameters drawn from their posterior. So what is not known of the parameters
+        adds up from step to step. (With a score of your own, and where a table of
+        probabilities would be too large, they are integrated out anew at every step.)
 
         Parameters
         ----------
@@ -569,16 +635,19 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             )
         rng = check_random_state(random_state)
         codes = np.column_stack(
-            [self._encoded(j, series.columns[j]) for j in range(len(self._names))]
+            [self._coding.encode(j, series.columns[j]) for j in range(len(self._names))]
         )
         start = np.repeat(series.last, n_samples)
         moving = codes[:, ~self._static]
         static = codes[:, self._static][start]
         history = [moving[start - lag] for lag in range(self.n_lags)]
-        slices = self._simulate(static, history, n_steps, rng)
+        dags = rng.randint(len(self._transition_samples()), size=n_samples)
+        which = np.tile(np.arange(n_samples), len(series.last))
+        _, score = self._transition_scores()[-1]
+        slices = self._simulate([score], static, history, dags, which, n_steps, rng)
         shape = len(series.last), n_samples, n_steps, len(self.variables_)
         return Forecast(
-            self._decoded(slices).reshape(shape),
+            self._decoded(np.stack(slices, axis=1)).reshape(shape),
             series.labels,
             self.variables_,
             self._categories,
@@ -589,7 +658,9 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
     ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
         """Draw new series.
 
-        Static variables are drawn as well, independent of each other.
+        Each follows one network, a sampled DAG with parameters, which are those of
+        each time where they are not stationary. Static variables are drawn as well,
+        independent of each other.
 
         Parameters
         ----------
@@ -609,37 +680,37 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
         """
         check_is_fitted(self)
         check_counts(n_series=n_series, n_slices=n_slices)
-        if self._initial is None or self.n_lags > 1:
+        if self._initial is None:
             raise ValueError(
-                "sample needs a network of the first slice that leads to the others: "
-                "several series to learn from, and n_lags=1. Or see forecast, which "
-                "goes on from rows that are given."
+                "sample needs a network of the first slice: several series to learn "
+                "from, and initial other than None. Or see forecast, which goes on "
+                "from rows that are given."
             )
         rng = check_random_state(random_state)
         score, samples = self._initial_part
         predictor = _predictive.predictor(score, samples)
         n_static, size = len(self.static_), len(self.variables_)
-        values = np.zeros(
-            (n_series, n_static + size), dtype=int if self._levels else float
-        )
+        values = np.zeros((n_series, n_static + size), dtype=self._coding.dtype)
         dags = rng.randint(len(samples), size=n_series)
         nothing = np.zeros(n_static + size, dtype=bool)
         predictor.complete(values, nothing, dags, rng)
-        static, first = values[:, :n_static], values[:, n_static:]
-        slices = first[:, None]
-        if n_slices > 1:
-            dags = dags if self._initial == "shared" else None
-            later = self._simulate(static, [first], n_slices - 1, rng, dags)
-            slices = np.concatenate([slices, later], axis=1)
+        static, slices = values[:, :n_static], [values[:, n_static:]]
+        if self._initial != "shared":
+            dags = rng.randint(len(self._transition_samples()), size=n_series)
+        scores = [score for _, score in self._transition_scores()]
+        for n_known in range(1, min(self.n_lags, n_slices)):
+            samples = self._transition_samples(n_known)
+            predictor = _predictive.predictor(scores[0], samples)
+            slices.append(next_slice(predictor, static, self._past(slices), dags, rng))
+        args = dags, np.arange(n_series), n_slices - len(slices), rng
+        slices += self._simulate(scores, static, self._past(slices), *args)
+        slices = np.stack(slices, axis=1)
         groups = np.repeat(np.arange(n_series), n_slices)
         values = np.column_stack([static[groups], slices.reshape(-1, size)])
         names = [*self.static_, *self.variables_]
-        order = [self._names.index(name) for name in names]
         columns = {
-            name: values[:, k]
-            if self._levels is None
-            else self._levels[j][values[:, k]]
-            for k, (j, name) in enumerate(zip(order, names, strict=True))
+            name: self._coding.decode(self._names.index(name), values[:, k])
+            for k, name in enumerate(names)
         }
         return pd.DataFrame(columns)[self._names], groups
 
@@ -681,6 +752,18 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             )
         return steps
 
+    def _transition_samples(self, n_known=None):
+        """Sampled DAGs of the transition, after so many slices, None for enough."""
+        samples = self.transition_estimator_.dag_samples_
+        if n_known is None:
+            return samples
+        return without_lags(samples, self._columns, n_known)
+
+    def _past(self, slices):
+        """The slices before the next one; the first stands for those before it."""
+        last = len(slices) - 1
+        return [slices[max(last - lag, 0)] for lag in range(self.n_lags)]
+
     @property
     def _initial_part(self):
         """Score and sampled DAGs of the first slice."""
@@ -693,34 +776,36 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
         samples = DAGSamples(packed, model.dag_samples_.background[there])
         return model.score_.parts_[-1][0], samples
 
-    def _simulate(self, static, history, n_steps, rng, dags=None):
-        model, (_, score) = self.transition_estimator_, self._transition_scores()[-1]
-        if dags is None:
-            dags = rng.randint(len(model.dag_samples_), size=len(static))
-        predictor = _predictive.predictor(score, model.dag_samples_)
-        return simulate(predictor, static, history, dags, n_steps, rng)
+    def _simulate(self, scores, static, history, dags, which, n_steps, rng):
+        """Slices that follow, each row along the network that `which` says.
+
+        The scores are those of the steps; the last one goes on.
+        """
+        given = given_columns(len(self._columns), len(self.variables_))
+        slices = []
+        for number, score in enumerate(scores[:n_steps], 1):
+            n_alike = n_steps - len(slices) if number == len(scores) else 1
+            predictor = _predictive.predictor(score, self._transition_samples())
+            networks = predictor.draw_networks(given, dags, rng)
+            past = [*slices[::-1], *history][: self.n_lags]
+            args = networks, which, n_alike, rng
+            slices.extend(simulate(predictor, static, past, *args))
+        return slices
 
     @property
     def _categories(self):
-        if self._levels is None:
+        if not self._coding.has_levels:
             return None
-        return [self._levels[j] for j in np.flatnonzero(~self._static)]
-
-    def _encoded(self, j, values):
-        """Values of a variable as predictors take them."""
-        name = repr(self._names[j])
-        if self._levels is None:
-            numbers = np.asarray(values, dtype=float)
-            if not np.isfinite(numbers).all():
-                raise ValueError(f"X has NaN or infinity in column {name}.")
-            return numbers
-        return encode_column(values, self._levels[j], name)
+        return [self._coding.levels[j] for j in np.flatnonzero(~self._static)]
 
     def _decoded(self, slices):
         """Draws as the user gets them."""
-        if self._levels is None:
+        if not self._coding.has_levels:
             return slices
-        columns = [levels[slices[..., k]] for k, levels in enumerate(self._categories)]
+        columns = [
+            self._coding.decode(j, slices[..., k])
+            for k, j in enumerate(np.flatnonzero(~self._static))
+        ]
         if len({column.dtype.kind for column in columns}) > 1:
             columns = [column.astype(object) for column in columns]
         return np.stack(columns, axis=-1)

@@ -7,6 +7,7 @@ from sklearn.utils import _safe_indexing
 
 from skbidag._core._predictive import add_terms, log_mean_over_dags
 from skbidag._predictive._families import Families, padded, row_slices
+from skbidag._predictive._parameters import DrawnNetworks
 from skbidag._sklearn import _num_samples
 
 
@@ -89,7 +90,27 @@ class Predictor:
     def _parent_sets(self):
         return self.samples.families()
 
-    def complete(self, values, given, dags, rng):
+    def draw_networks(self, given, dags, rng):
+        """Draw parameters for DAGs, for rows that are drawn step by step.
+
+        Parameters
+        ----------
+        given : ndarray of bool, shape (n_features,)
+            Which columns will hold values.
+        dags : ndarray of int, shape (n_networks,)
+            The number of the DAG of each network.
+        rng : numpy.random.RandomState
+            Random numbers.
+
+        Returns
+        -------
+        networks : DrawnNetworks
+            For `complete`.
+        """
+        nodes = np.flatnonzero(~given)
+        return DrawnNetworks(self.score, self._parent_sets, nodes, dags, rng)
+
+    def complete(self, values, given, dags, rng, networks=None, which=None):
         """Draw the columns of rows that are not given.
 
         Parameters
@@ -103,9 +124,19 @@ class Predictor:
             no parents there that are not.
         rng : numpy.random.RandomState
             Random numbers.
+        networks : DrawnNetworks, default=None
+            Parameters of the DAGs. None integrates over them, row by row.
+        which : ndarray of int, shape (n_rows,), default=None
+            The network of each row.
         """
         parent_sets, membership = self._parent_sets
         drawn = membership[:, dags]
+
+        def draw(rows, node, parents):
+            here, found = values[rows], None
+            if networks is not None:
+                found = networks.draw(here, node, parents, which[rows], rng)
+            return self._draw(here, node, parents, rng) if found is None else found
 
         # Rows wait in groups that share a family until the parents have values. Some
         # group always has such rows, as every DAG has a node whose parents are done.
@@ -121,7 +152,7 @@ class Predictor:
                 ready = done[rows[:, None], parents].all(axis=1)
                 now = rows[ready]
                 if len(now):
-                    values[now, node] = self._draw(values[now], node, parents, rng)
+                    values[now, node] = draw(now, node, parents)
                     done[now, node] = True
                 if len(now) < len(rows):
                     left.append((node, parents, rows[~ready]))

@@ -10,13 +10,15 @@ from html import escape
 from importlib import resources
 from string import Template
 
+from skbidag._convergence import assess
 from skbidag._report._charts import make_charts
 from skbidag._report._effects import LINEAR
-from skbidag._report._facts import sample_text
+from skbidag._report._facts import result_of, sample_text
 from skbidag._report._network import network_of
 from skbidag._report._pictures import figures, make_pictures
 from skbidag._report._trust import REMEDY, bias, headline
 
+ROWS_OF_FIRST = 50
 MOODS = {"good": "speaks for it", "note": "to be known", "bad": "speaks against it"}
 
 
@@ -58,6 +60,7 @@ def make_page(facts, estimator, dynamic=None, *, remedy=REMEDY, files=None):
         warnings=warnings_section(facts["warnings"]),
         network_text=network_text(network, facts),
         slices=slices(pictures),
+        first_slice=first_slice_section(dynamic),
         edges_text=f"{posterior} {edges_text(network)}",
         probabilities=probabilities_section(pictures, posterior),
         chains=chains_section(pictures, facts["result"]),
@@ -162,7 +165,37 @@ def slices(pictures):
     return figures(
         pictures,
         slices="<b>The slices.</b> Edges to the present, t, that are more probable "
-        "than not, from the steps before and within it.",
+        "than not, from the steps before and within it; and, where it is learned, the "
+        "network of the first time.",
+    )
+
+
+def first_slice_section(dynamic):
+    """The network of the first slice, where there is one."""
+    initial = getattr(dynamic, "initial_estimator_", None)
+    if initial is None:
+        return ""
+    reached = assess(initial.dag_samples_, initial.log_score_trace_)
+    result = result_of(initial, reached)
+    edges = initial.edges_frame()
+    rows = "".join(
+        f"<tr><td>{escape(str(edge.parent))}</td><td>{escape(str(edge.child))}</td>"
+        f'<td class="number">{number(edge.probability, 3)}</td>'
+        f'<td class="number">{number(edge.error, 3)}</td></tr>'
+        for edge in edges[:ROWS_OF_FIRST].itertuples()
+    )
+    heads = "".join(
+        f'<th scope="col">{name}</th>'
+        for name in ("From", "To", "Probability", "Standard error")
+    )
+    return section(
+        "The first slice",
+        "<p>Nothing is known of what was before the first time, so it has a network of "
+        f"its own, learned from the first row of each series: {result['n_edges']} "
+        f"edges in the best DAG, with a log score of {number(result['log_score'], 2)}. "
+        f"{escape(sample_text(result))}. The most probable edges:</p>"
+        f'<div class="scroll"><table id="initial-edges"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>",
     )
 
 

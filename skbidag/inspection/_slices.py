@@ -1,5 +1,6 @@
 """A dynamic network: its slices side by side."""
 
+import itertools
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,9 +21,10 @@ class DynamicGraphDisplay:
     """Edges of a dynamic network, between slices and within them.
 
     A column is a slice, a row a variable. Edges between slices are lines from the left
-    to the last slice, which is the present; those within the present are arcs to the
-    right of it. The wider and darker, the more probable. Where a network of the first
-    slice is learned, it is the column on the very left, which nothing leads to.
+    to the last slice, which is the present, past the slices between; those within the
+    present are arcs to the right of it. The wider and darker, the more probable. Where
+    a network of the first slice is learned, it is the first of the slices' columns, to
+    which nothing leads but static variables.
 
     Use :meth:`from_estimator` to make one.
 
@@ -182,42 +184,72 @@ class DynamicGraphDisplay:
     def _arrow(self, start, end, probability, kind):
         from matplotlib.patches import FancyArrowPatch
 
-        tail, head = (
-            self.nodes_[column, self._row_name(column, row)]
-            for column, row in (start, end)
-        )
-        within = start[0] == end[0]
-        bend = 0.0
-        if within:
-            # an arc to the right, whichever way it goes; the further the flatter
-            distance = end[1] - start[1]
-            bend = -np.sign(distance) * max(0.25, 0.6 - 0.04 * abs(distance))
-        elif abs(self._x[end[0]] - self._x[start[0]]) > 1:
-            bend = -0.12  # past the slices between
-        arrow = FancyArrowPatch(
-            (self._x[start[0]], start[1]),
-            (self._x[end[0]], end[1]),
-            connectionstyle=f"arc3,rad={bend}",
-            arrowstyle="-|>",
-            mutation_scale=11,
-            patchA=tail.get_bbox_patch(),
-            patchB=head.get_bbox_patch(),
-            color=COLORS[KINDS[kind]],
-            linewidth=0.5 + 1.5 * probability,
-            alpha=float(0.35 + 0.65 * probability),
-            zorder=2,
-        )
-        if within:
-            # from side to side: between centers it would run under the boxes
-            ends = (
-                (self._x[column] + 0.03 + 0.012 * len(text.get_text()), row)
-                for (column, row), text in ((start, tail), (end, head))
+        look = {
+            "arrowstyle": "-|>",
+            "mutation_scale": 11,
+            "color": COLORS[KINDS[kind]],
+            "linewidth": 0.5 + 1.5 * probability,
+            "alpha": float(0.35 + 0.65 * probability),
+            "zorder": 2,
+        }
+        distance = abs(self._x[end[0]] - self._x[start[0]])
+        if distance == 0:
+            arrow = self._arc(start, end, look)
+        elif distance == 1:
+            arrow = FancyArrowPatch(
+                self._center(start),
+                self._center(end),
+                patchA=self._box(start).get_bbox_patch(),
+                patchB=self._box(end).get_bbox_patch(),
+                **look,
             )
-            arrow.set_positions(*ends)
-            arrow.set_patchA(None)
-            arrow.set_patchB(None)
-            arrow.shrinkA = arrow.shrinkB = 8
+        else:
+            arrow = FancyArrowPatch(path=self._way(start, end), **look)
         return self.ax_.add_patch(arrow)
+
+    def _arc(self, start, end, look):
+        """An arc to the right of a column, whichever way it goes."""
+        from matplotlib.patches import FancyArrowPatch
+
+        # from side to side: between centers it would run under the boxes
+        ends = [(self._center(n)[0] + self._half_width(n), n[1]) for n in (start, end)]
+        distance = end[1] - start[1]
+        # the further the flatter
+        bend = -np.sign(distance) * max(0.25, 0.6 - 0.04 * abs(distance))
+        return FancyArrowPatch(
+            *ends, connectionstyle=f"arc3,rad={bend}", shrinkA=8, shrinkB=8, **look
+        )
+
+    def _way(self, start, end):
+        """A way past the columns between, each in the gap of two rows."""
+        from matplotlib.path import Path
+
+        (x, y), (x_end, y_end) = self._center(start), self._center(end)
+        between = np.arange(x + 1, x_end)
+        gaps = np.floor(np.interp(between, [x, x_end], [y, y_end])) + 0.5
+        # ways in the same gap lie beside each other
+        gaps += 0.07 * ((3 * start[1] + 5 * end[1]) % 5 - 2)
+        points = [
+            (x + self._half_width(start), y),
+            *zip(between, gaps, strict=True),
+            (x_end - self._half_width(end) - 0.03, y_end),
+        ]
+        vertices, codes = [points[0]], [Path.MOVETO]
+        for (x0, y0), (x1, y1) in itertools.pairwise(points):
+            middle = (x0 + x1) / 2
+            vertices += [(middle, y0), (middle, y1), (x1, y1)]
+            codes += [Path.CURVE4] * 3
+        return Path(vertices, codes)
+
+    def _center(self, node):
+        return self._x[node[0]], node[1]
+
+    def _box(self, node):
+        return self.nodes_[node[0], self._row_name(*node)]
+
+    def _half_width(self, node):
+        """About half of a box's width, in slices."""
+        return 0.03 + 0.012 * len(self._row_name(*node))
 
     def _row_name(self, column, row):
         return self._static_names[row] if column == "static" else self._names[row]

@@ -8,6 +8,8 @@ the same for all of them, so that DAGs of an interventional equivalence class ha
 same score.
 """
 
+from functools import singledispatch
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
@@ -18,6 +20,7 @@ from skbidag.scores.capabilities import (
     CategoricalParameterScore,
     CategoricalPredictiveScore,
     CellParameterScore,
+    EvidenceScore,
     LinearParameterScore,
     LinearPredictiveScore,
     MixedParameterScore,
@@ -31,6 +34,7 @@ from skbidag.scores.capabilities import (
 ROWS_PER_COLUMN = 5
 
 
+@singledispatch
 def with_interventions(score, cells):
     """A score, not fitted, for data of which some cells were set.
 
@@ -262,7 +266,10 @@ class InterventionalCategoricalParameterScore(
 
 
 class InterventionalMixedScore(
-    InterventionalPredictiveScore, MixedPredictiveScore, MixedParameterScore
+    InterventionalPredictiveScore,
+    MixedPredictiveScore,
+    MixedParameterScore,
+    EvidenceScore,
 ):
     """The same of a score of mixed data."""
 
@@ -304,7 +311,6 @@ class InterventionalMixedScore(
         return self.scores_[node].sample_predictive_rows(rows, node, parents, rng)
 
     def log_bayes_factors(self, node, parents, others):
-        """Log Bayes factors of further parents, in the rows of the node."""
         return self.scores_[node].log_bayes_factors(node, parents, others)
 
     def typical(self, node):

@@ -319,6 +319,40 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore, Regression
             self._posterior_df + len(columns),
         )
 
+    def draw_regressions(self, node, parents, n_draws, rng):
+        """Draw all parameters of a child given its parents from their posterior.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        n_draws : int
+            How many draws.
+        rng : numpy.random.RandomState
+            Random numbers.
+
+        Returns
+        -------
+        constant : ndarray of shape (n_draws,)
+            What the child is expected to be where all parents are 0.
+        coefficients : ndarray of shape (n_draws, n_parents)
+            Effects of the parents.
+        deviation : ndarray of shape (n_draws,)
+            Standard deviation of the child given its parents.
+        """
+        mean = self.posterior_mean_
+        location, variance, whiten = self._regress(node, parents)
+        df = self._posterior_df + 1 + len(parents)
+        deviation = np.sqrt(variance / rng.chisquare(df, n_draws))
+        z = deviation[:, None] * rng.standard_normal((n_draws, len(parents)))
+        coefficients = location + z @ whiten
+        # given the rest, the mean of the child where the parents are at their means
+        worth = self.alpha_mu + self.n_effective_
+        center = mean[node] + deviation * rng.standard_normal(n_draws) / np.sqrt(worth)
+        return center - coefficients @ mean[parents], coefficients, deviation
+
     def log_predictive(self, X, node, parents, *, plug_in=False):
         """Row-wise log predictive density of column `node` given its parents.
 

@@ -579,6 +579,29 @@ class MixedPredictiveScore(PredictiveScore):
         return self.categories_[node][values.astype(np.intp)]
 
 
+class EvidenceScore(ABC):
+    """A score whose Bayes factors take the place of PC's tests, as of mixed data."""
+
+    @abstractmethod
+    def log_bayes_factors(self, node, parents, others):
+        """Log Bayes factors of further parents, without the prior of edges.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+        others : sequence of int
+            The further parents, one at a time.
+
+        Returns
+        -------
+        log_factors : ndarray of shape (n_others,)
+            Each positive where the data are for the edge.
+        """
+
+
 class LinearParameterScore(ABC):
     """A score with a posterior distribution of regression coefficients.
 

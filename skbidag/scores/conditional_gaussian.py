@@ -49,6 +49,7 @@ from skbidag.scores.bde import _log_rising
 from skbidag.scores.bge import RESIDUAL_SHARE_PER_ROW
 from skbidag.scores.capabilities import (
     CellParameterScore,
+    EvidenceScore,
     MixedParameterScore,
     MixedPredictiveScore,
 )
@@ -61,7 +62,11 @@ MOST_KEPT = 4096
 
 
 class ConditionalGaussian(
-    BaseScore, MixedPredictiveScore, MixedParameterScore, CellParameterScore
+    BaseScore,
+    MixedPredictiveScore,
+    MixedParameterScore,
+    CellParameterScore,
+    EvidenceScore,
 ):
     """Score of continuous and categorical columns in one network.
 
