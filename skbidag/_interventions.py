@@ -10,6 +10,10 @@ from skbidag._data import columns_of, display_name, resolve_index, unique_rows
 # Between names of a row in which several variables were set
 SEPARATOR = ";"
 
+# Rows without interventions, over the columns, which are enough by themselves for what
+# knows nothing of interventions.
+ROWS_PER_COLUMN = 5
+
 
 def resolve_interventions(interventions, n_rows, n_features, names=None):
     """Which cells were set, from any way to say it.
@@ -116,6 +120,25 @@ def targets_of(cells):
         return ()
     distinct, _, _ = unique_rows(cells)
     return tuple(tuple(np.flatnonzero(row).tolist()) for row in distinct if row.any())
+
+
+def undisturbed_rows(cells):
+    """Rows for what knows nothing of interventions: to find a first search space.
+
+    Parameters
+    ----------
+    cells : ndarray of bool of shape (n_rows, n_features)
+        Which cells were set.
+
+    Returns
+    -------
+    rows : ndarray of int
+        Those in which nothing was set, if they are five to each variable; or else all.
+    """
+    alone = np.flatnonzero(~cells.any(axis=1))
+    n_rows, n_features = cells.shape
+    enough = len(alone) >= ROWS_PER_COLUMN * n_features
+    return alone if enough else np.arange(n_rows)
 
 
 def check_left_alone(cells, weights, background, names):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from causallearn.utils.cit import CIT
 from scipy.special import gammaln, logsumexp
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -17,6 +18,7 @@ from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,
     PartitionMCMCStructure,
+    PCSkeleton,
     causal_effects,
 )
 from skbidag._cli import main
@@ -241,6 +243,102 @@ def test_scores_of_ones_own_see_the_rows_left_alone():
     assert score.local_score(1, [0]) == alone.local_score(1, [0])
     model = quick(score=Plain()).fit(X, interventions=cells)
     assert model.adjacency_.shape == (3, 3)
+
+
+# ------------------------------------------------------------------------ PC's start
+
+
+def naive_skeleton(X, cells, alpha, test):
+    """PC-stable by causal-learn's tests, each on the rows left alone of its pair."""
+    n = X.shape[1]
+    adjacent = ~np.eye(n, dtype=bool)
+    for depth in range(n - 1):
+        before = adjacent.copy()
+        for x, y in itertools.permutations(range(n), 2):
+            rows = ~cells[:, [x, y]].any(axis=1)
+            independent = CIT(X[rows], test)
+            others = [z for z in np.flatnonzero(before[x]) if z != y]
+            for given in itertools.combinations(others, depth):
+                if before[x, y] and independent(x, y, given) > alpha:
+                    adjacent[x, y] = adjacent[y, x] = False
+    return adjacent
+
+
+@pytest.mark.parametrize("test", ["fisherz", "gsq", "chisq"])
+def test_pairs_are_tested_where_neither_was_set(test):
+    kind, n_other = "continuous" if test == "fisherz" else "categorical", 0
+    for seed in range(4):
+        X, cells = experiment(seed, 60, 4, kind)
+        expected = naive_skeleton(X, cells, 0.3, test)
+        for n_jobs in (1, 2):
+            pc = PCSkeleton(alpha=0.3, test=test, n_jobs=n_jobs)
+            pc.fit(X, interventions=cells)
+            np.testing.assert_array_equal(pc.search_space_, expected)
+        n_other += (pc.fit(X).search_space_ != expected).any()
+        # weights are repetitions, and a row that does not count is absent
+        weights = np.random.default_rng(seed).integers(3, size=len(X))
+        twice = np.repeat(np.arange(len(X)), weights)
+        pc.fit(X, sample_weight=weights, interventions=cells)
+        repeated = PCSkeleton(alpha=0.3, test=test)
+        repeated.fit(X[twice], interventions=cells[twice])
+        np.testing.assert_array_equal(pc.search_space_, repeated.search_space_)
+    assert n_other  # all rows say something else
+
+
+def test_separating_sets_are_those_of_the_rows_left_alone():
+    """The chain 0 -> 1 -> ... is found, with its separating sets."""
+    X, cells = experiment(2, 3000, 4)
+    pc = PCSkeleton(alpha=0.001, test="fisherz").fit(X, interventions=cells)
+    distance = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
+    np.testing.assert_array_equal(pc.search_space_, distance == 1)
+    assert pc.causal_graph_.sepset[0, 2] == [(1,), (1,)]  # from both ends
+
+
+def test_pairs_with_hardly_a_row_stay():
+    X, cells = experiment(3, 60, 3)
+    cells[:] = False
+    cells[:30, 0] = cells[30:, 1] = True  # never left alone together
+    pc = PCSkeleton(alpha=0.5, test="fisherz").fit(X, interventions=cells)
+    assert pc.search_space_[0, 1]
+    constant = X.copy()
+    constant[30:, 2] = 1.0  # where 0 was left alone, 2 is constant
+    pc.fit(constant, interventions=cells)
+    assert not pc.search_space_[0, 2]
+
+
+@pytest.mark.parametrize("kind", ["continuous", "categorical", "mixed"])
+def test_search_space_is_that_of_pairs_left_alone(kind):
+    """Whether "pc" or a PCSkeleton; rows that do not count are absent."""
+    X, cells = experiment(5, 200, 4, kind)
+    given = PCSkeleton().fit(X, interventions=cells).search_space_
+    weights = np.ones(len(X))
+    weights[:20] = 0.0
+    for search_space in ("pc", PCSkeleton()):
+        model = quick(search_space=search_space).fit(X, interventions=cells)
+        np.testing.assert_array_equal(model.search_space_, given)
+        model.fit(X, sample_weight=weights, interventions=cells)
+        alone = X[20:], cells[20:]
+        other = quick(search_space=search_space).fit(alone[0], interventions=alone[1])
+        np.testing.assert_array_equal(model.search_space_, other.search_space_)
+
+
+def test_other_search_spaces_see_rows_without_interventions():
+    X, cells = experiment(5, 100, 4)
+    undisturbed = X[~cells.any(axis=1)]
+    assert 20 <= len(undisturbed) < 50
+    for search_space in ("glasso", "ges"):
+        model = quick(search_space=search_space).fit(X, interventions=cells)
+        alone = quick(search_space=search_space).fit(undisturbed)
+        np.testing.assert_array_equal(model.search_space_, alone.search_space_)
+    seen = []
+
+    def everything(X):
+        seen.append(len(X))
+        return np.ones((4, 4), dtype=bool)
+
+    quick(search_space=everything).fit(X, interventions=cells)
+    quick(search_space=everything).fit(X[25:], interventions=cells[25:])
+    assert seen == [len(undisturbed), 75]  # all, where those without are few
 
 
 # ----------------------------------------------------------------------- posteriors

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from skbidag._data import unique_rows
+from skbidag._data import check_weights, columns_of, encode_column, unique_rows
 from skbidag.scores.base import BaseScore
 from skbidag.scores.capabilities import (
     CategoricalParameterScore,
@@ -23,10 +23,6 @@ from skbidag.scores.capabilities import (
     MixedPredictiveScore,
     PredictiveScore,
 )
-
-# Rows without interventions, over the columns, with which independence is tested on
-# these rows alone: the first search space wants dependences as they are by themselves.
-ROWS_PER_COLUMN = 5
 
 
 def with_interventions(score, cells):
@@ -130,16 +126,7 @@ class InterventionalScore(BaseScore):
         return self._whole
 
     def test_data(self, X, sample_weight=None):
-        data, weights = self._whole.test_data(X, sample_weight)
-        rows = ~self.interventions.any(axis=1)
-        if rows.sum() < ROWS_PER_COLUMN * self.n_features_in_:
-            return data, weights
-        rows = np.flatnonzero(rows)
-        if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)[rows]
-        untouched = self._whole.with_same_levels()
-        X = _safe_indexing(X, rows)
-        return untouched.fit(X, sample_weight=sample_weight).test_data(X, sample_weight)
+        return self._whole.test_data(X, sample_weight)
 
     # What is asked of a node goes to the score of its rows.
 
@@ -234,6 +221,13 @@ class InterventionalCategoricalScore(
         """How many there are."""
         return self._whole.n_levels_
 
+    def test_data(self, X, sample_weight=None):
+        # row by row, as X has them: what was set differs between rows that are alike
+        columns, _ = columns_of(X)
+        names = [self._column_name(column) for column in range(len(columns))]
+        codes = [*map(encode_column, columns, self.categories_, names)]
+        return np.column_stack(codes), check_weights(sample_weight, len(codes[0]))
+
     def log_predictive_codes(self, codes, node, parents):
         return self.scores_[node].log_predictive_codes(codes, node, parents)
 
@@ -279,6 +273,10 @@ class InterventionalMixedScore(
     def sample_predictive(self, X, node, parents, random_state=None):
         args = self, X, node, parents, random_state
         return MixedPredictiveScore.sample_predictive(*args)
+
+    def test_data(self, X, sample_weight=None):
+        rows = self.encode(X)  # as X has them, not distinct ones
+        return rows, check_weights(sample_weight, len(rows))
 
     def encode(self, X, missing="error"):
         return self._whole.encode(X, missing)
