@@ -4,8 +4,8 @@ Where x was set, it depends on none of its causes, and where y was, on none of i
 an edge between them does not show there as it does by itself, or not at all. What was
 done to other variables does no harm. Given its parents, x is independent of all that
 comes before it, experiments included, as long as x itself was left alone; so the sets
-that PC looks for are there in these rows. All numbers of a test come from the same rows,
-whose number is its sample size.
+that PC looks for are there in these rows. All numbers of a test come from the same
+rows, whose number is its sample size.
 """
 
 from abc import ABC, abstractmethod

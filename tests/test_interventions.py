@@ -10,6 +10,7 @@ import pytest
 import sklearn
 from causallearn.utils.cit import CIT
 from scipy.special import gammaln, logsumexp
+from scipy.stats import wishart
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from helpers import all_dags, quick
@@ -37,6 +38,7 @@ from skbidag.scores import (
     CategoricalBIC,
     ConditionalGaussian,
     GaussianBIC,
+    LinearPredictiveScore,
 )
 from skbidag.scores._interventional import with_interventions
 
@@ -527,11 +529,98 @@ def test_regressions_have_constants():
         np.testing.assert_allclose(mine, location, rtol=1e-10)
 
 
-@pytest.mark.parametrize("hole", [[], [1], [0, 2]])
-def test_predictions_of_one_dag(hole):
-    """Of one DAG, the conditional expectation of a normal distribution."""
+@pytest.mark.parametrize("n_rows", [24, 90])
+@pytest.mark.parametrize("prior", ["data", "paper"])
+def test_expectations_are_those_of_the_density(n_rows, prior):
+    """By sums over a fine grid of the density, which is that of all sampled DAGs."""
+    X, cells = experiment(6, n_rows, 4)
+    score = BGe(prior=prior)
+    model = quick(PartitionMCMCStructure, score=score).fit(X, interventions=cells)
+    rows, was_set = X[-6:].copy(), cells[-6:].copy()
+    for kwargs in ({}, {"interventions": was_set}):
+        found = model.predict(rows, **kwargs)
+        for row, node in itertools.product(range(6), range(4)):
+            if kwargs and was_set[row, node]:
+                continue  # a variable without causes, see below
+            grid = found[row, node] + np.sinh(np.linspace(-14, 14, 4001)) / 50
+            many = np.repeat(rows[[row]], len(grid), axis=0)
+            many[:, node] = grid
+            if kwargs:
+                kwargs["interventions"] = np.repeat(was_set[[row]], len(grid), axis=0)
+            log_density = model.score_samples(many, **kwargs)
+            weights = np.exp(log_density - log_density.max()) * np.gradient(grid)
+            expected = np.average(grid, weights=weights)
+            assert found[row, node] == pytest.approx(expected, rel=1e-5)
+            missing = rows[[row]].copy()
+            missing[0, node] = np.nan
+            if not kwargs:
+                (filled,) = model.predict(missing)
+                assert filled[node] == pytest.approx(found[row, node], rel=1e-9)
+
+
+def test_densities_are_integrals_over_parameters():
+    """Monte Carlo over the posterior of the rows in which the child was left alone."""
+    X, cells = experiment(6, 30, 3)
+    score = with_interventions(BGe(edge_penalty=1.0), cells).fit(X)
+    rng, n_draws, row = np.random.default_rng(0), 20_000, X[3]
+    for node, parents in [(0, []), (1, [0]), (2, [0, 1])]:
+        rows = X[~cells[:, node]]
+        part = score.scores_[node]
+        worth = part.alpha_mu + len(rows)
+        precisions = wishart.rvs(
+            part._alpha_w + len(rows),
+            np.linalg.inv(part.scatter_),
+            size=n_draws,
+            random_state=rng,
+        )
+        covariances = np.linalg.inv(precisions)
+        noise = rng.normal(size=(n_draws, 3, 1)) / math.sqrt(worth)
+        shift = (np.linalg.cholesky(covariances) @ noise)[:, :, 0]
+        means = part.posterior_mean_ + shift
+        densities = np.empty(n_draws)
+        for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+            gain = np.linalg.solve(
+                covariance[np.ix_(parents, parents)], covariance[parents, node]
+            )
+            location = mean[node] + gain @ (row[parents] - mean[parents])
+            variance = covariance[node, node] - gain @ covariance[parents, node]
+            densities[k] = math.exp(-((row[node] - location) ** 2) / variance / 2)
+            densities[k] /= math.sqrt(2 * math.pi * variance)
+        error = densities.std() / math.sqrt(n_draws)
+        expected = math.exp(score.log_predictive(row[None], node, parents)[0])
+        assert abs(densities.mean() - expected) < 4 * error < 0.05 * expected
+
+
+class LeastSquares(Plain, LinearPredictiveScore):
+    """A linear score of one's own."""
+
+    def _fit(self, X, sample_weight):
+        super()._fit(X, sample_weight)
+        self.posterior_mean_ = self.X.mean(axis=0)
+
+    def regression(self, node, parents):
+        deviations = self.X - self.posterior_mean_
+        design, y = deviations[:, parents], deviations[:, node]
+        coefficients = np.linalg.lstsq(design, y)[0]
+        return coefficients, np.mean((y - design @ coefficients) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("score", "hole"),
+    [
+        (LeastSquares(), []),
+        (LeastSquares(), [1]),
+        (LeastSquares(), [0, 2]),
+        (BGe(), [0, 2]),
+    ],
+)
+def test_predictions_of_one_dag(score, hole):
+    """Of one DAG, the conditional expectation of a normal distribution.
+
+    With BGe, where cells beside the predicted one are unobserved.
+    """
     X, cells = experiment(6, 200, 4)
-    search = IterativeSearchStructure(n_draws=0, random_state=0)
+    search = IterativeSearchStructure(score=score, n_draws=0, random_state=0)
     search.fit(X, interventions=cells)
     mean, covariance = joint_normal(search.score_, search.adjacency_)
     row = X[5].copy()

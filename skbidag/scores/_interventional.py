@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from skbidag._data import check_weights, columns_of, encode_column, unique_rows
 from skbidag.scores.base import BaseScore
+from skbidag.scores.bge import BGe
 from skbidag.scores.capabilities import (
     CategoricalParameterScore,
     CategoricalPredictiveScore,
@@ -206,6 +207,40 @@ class InterventionalLinearParameterScore(
         return location, root, df
 
 
+class InterventionalBGe(InterventionalLinearParameterScore):
+    """The same of BGe, whose predictive densities are Student t."""
+
+    def student_t_of_groups(self):
+        """What the predictive densities of all families are made of.
+
+        They are those of :meth:`BGe.student_t`, of the rows of the child. So that all
+        are of the same deviations, from ``posterior_mean_``, families have one more
+        parent, the last variable, which is 1 in every row. With m the mean of a group
+        of rows as such a deviation, and w what it is worth in rows, the scatter matrix
+        is then T + w m m', beside w m and w, and what is left of the offset 1 + 1 / w
+        is 1.
+
+        Returns
+        -------
+        scatter, floor, offset, df, group
+            For each group of rows the scatter matrix and the least variances, an
+            offset, for each group the degrees of freedom, where a parent more counts,
+            and the group of each variable.
+        """
+        parts = list({id(score): score for score in self.scores_}.values())
+        group = np.array([parts.index(score) for score in self.scores_])
+        n, n_groups = self.n_features_in_, len(parts)
+        scatter, floor = np.zeros((n_groups, n + 1, n + 1)), np.zeros((n_groups, n + 1))
+        df = np.empty(n_groups)
+        for g, part in enumerate(parts):
+            mean, scatter[g, :n, :n], floor[g, :n], _, part_df = part.student_t()
+            with_one = np.append(mean - self.posterior_mean_, 1.0)
+            worth = part.alpha_mu + part.n_effective_
+            scatter[g] += worth * np.outer(with_one, with_one)
+            df[g] = part_df - 1.0
+        return scatter, floor, 1.0, df, group
+
+
 class InterventionalCategoricalScore(
     InterventionalPredictiveScore, CategoricalPredictiveScore
 ):
@@ -303,6 +338,7 @@ class InterventionalMixedScore(
 
 # What a score must be, and what it then is with interventions; the first that fits
 KINDS = [
+    ((BGe,), InterventionalBGe),
     (
         (LinearPredictiveScore, LinearParameterScore),
         InterventionalLinearParameterScore,
