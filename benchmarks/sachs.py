@@ -27,10 +27,10 @@ BDe). The same cells are
   a graph and no probabilities; an undirected edge counts one half each way.
 
 Edge probabilities are compared with two networks: `inferred`, the 17 edges that Sachs
-et al. found and checked against the literature, and `known`, the 18 edges that cdt has as
-the known ones, which include a cycle. `auroc` and `precision` are the area under the ROC
-curve and the average precision of the 110 directed edges, `undirected` the area of the
-55 pairs; `edges` have a probability above one half, and `right` of them are in the
+et al. found and checked against the literature, and `known`, the 18 edges that cdt has
+as the known ones, which include a cycle. `auroc` and `precision` are the area under the
+ROC curve and the average precision of the 110 directed edges, `undirected` the area of
+the 55 pairs; `edges` have a probability above one half, and `right` of them are in the
 network. Means over random states.
 """
 
