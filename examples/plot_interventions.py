@@ -80,8 +80,8 @@ plt.show()
 # Seeing and doing
 # ----------------
 # A cell in which D is low: what are its other activities? If it was seen to be low, its
-# regulator A is likely what makes it so, and G, which A regulates as well, goes along. If
-# D was knocked out, these are as ever. H, which D regulates, follows it in both cases.
+# regulator A is likely what makes it so, and G, which A regulates as well, goes along.
+# If D was knocked out, these are as ever. H, which D regulates, follows it either way.
 
 model = models["all, with interventions"]
 cell = pd.DataFrame(np.nan, index=["seen", "knocked out"], columns=genes)

@@ -43,6 +43,35 @@ def resolve_interventions(interventions, n_rows, n_features, names=None):
     return cells if cells.any() else None
 
 
+def with_more_columns(interventions, n_rows, n_features, n_more, names=None):
+    """Interventions of data to which columns were added, in which nothing was set.
+
+    Parameters
+    ----------
+    interventions : array-like, sequence or None
+        As in :func:`resolve_interventions`. Rows of names, or an array with all
+        columns, are taken as they are.
+    n_rows, n_features : int
+        The shape of the data before that.
+    n_more : int
+        How many columns were added, at the end.
+    names : ndarray of str, default=None
+        Names of the columns before that.
+
+    Returns
+    -------
+    interventions : array-like, sequence or None
+        The same of all columns.
+    """
+    is_matrix = getattr(interventions, "ndim", 1) == 2 or _is_matrix(interventions)
+    if not n_more or not is_matrix or np.shape(interventions)[1] != n_features:
+        return interventions
+    cells = resolve_interventions(interventions, n_rows, n_features, names)
+    if cells is None:
+        return None
+    return np.hstack([cells, np.zeros((n_rows, n_more), dtype=bool)])
+
+
 def _is_matrix(rows):
     """Whether nested lists are of truth values, not of names or indices."""
     return isinstance(rows, list | tuple) and all(

@@ -11,12 +11,15 @@ import sklearn
 from causallearn.utils.cit import CIT
 from scipy.special import gammaln, logsumexp
 from scipy.stats import wishart
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from helpers import all_dags, quick
 from skbidag import (
     ExactStructure,
     IterativeSearchStructure,
+    MarkovBlanketSelector,
     OrderMCMCStructure,
     PartitionMCMCStructure,
     PCSkeleton,
@@ -477,10 +480,80 @@ def test_metadata_are_routed():
         model = quick().set_fit_request(interventions=True)
         model.set_score_request(interventions=True)
         scores = cross_val_score(model, X, params={"interventions": cells}, cv=3)
-        assert np.isfinite(scores).all()
+        for fold, (train, test) in enumerate(KFold(3).split(X)):
+            model.fit(X[train], interventions=cells[train])
+            expected = model.score(X[test], interventions=cells[test])
+            assert scores[fold] == pytest.approx(expected)
         grid = GridSearchCV(model, {"burn_in": [0.2, 0.5]}, cv=2)
         grid.fit(X, interventions=cells)
         assert grid.best_estimator_.dag_samples_.targets == targets_of(cells)
+
+
+def test_metadata_are_routed_through_pipelines():
+    X, cells = experiment(4, 90, 4)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = quick().set_fit_request(interventions=True)
+        model.set_score_request(interventions=True)
+        model.set_predict_request(interventions=True)
+        pipeline = make_pipeline(StandardScaler(), model)
+        pipeline.fit(X, interventions=cells)
+        scaled = pipeline[0].transform(X)
+        alone = quick().fit(scaled, interventions=cells)
+        learned = pipeline[-1]
+        assert learned.dag_samples_.targets == targets_of(cells)
+        np.testing.assert_array_equal(
+            learned.dag_samples_.packed, alone.dag_samples_.packed
+        )
+        for done in (cells, None):
+            np.testing.assert_array_equal(
+                pipeline.predict(X, interventions=done),
+                alone.predict(scaled, interventions=done),
+            )
+            assert pipeline.score(X, interventions=done) == alone.score(
+                scaled, interventions=done
+            )
+        params = {"interventions": cells}
+        assert np.isfinite(cross_val_score(pipeline, X, params=params, cv=2)).all()
+        name = pipeline.steps[-1][0]
+        grid = GridSearchCV(pipeline, {f"{name}__burn_in": [0.2, 0.5]}, cv=2)
+        grid.fit(X, interventions=cells)
+        assert grid.best_estimator_[-1].dag_samples_.targets == targets_of(cells)
+
+
+def test_score_takes_weights():
+    X, cells = experiment(4, 30, 3)
+    model = quick().fit(X, interventions=cells)
+    weights = np.arange(30.0)
+    log_densities = model.score_samples(X, interventions=cells)
+    expected = np.average(log_densities, weights=weights)
+    found = model.score(X, sample_weight=weights, interventions=cells)
+    assert found == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.score(X, sample_weight=weights[1:])
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_selector_passes_interventions_on(routing):
+    X, cells = experiment(4, 120, 4)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = quick(PartitionMCMCStructure)
+        if routing:
+            model.set_fit_request(interventions=True)
+        selector = MarkovBlanketSelector(model, target="b")
+        selector.fit(frame, interventions=cells)
+        assert selector.estimator_.dag_samples_.targets == targets_of(cells)
+        assert selector.get_support().tolist() == [True, False, True, False]
+
+        # the target as y, in which nothing was set unless that is said by its name
+        cells[:, 3] = False
+        names = [";".join(np.array(list("abc"))[row]) for row in cells[:, :3]]
+        for said in (cells[:, :3], cells, names, frame[list("abc")] * 0 + cells[:, :3]):
+            selector = MarkovBlanketSelector(model)
+            selector.fit(frame[list("abc")], frame["d"], interventions=said)
+            assert selector.estimator_.dag_samples_.targets == targets_of(cells)
+        selector.fit(frame[list("abc")], frame["d"], interventions=cells[:, :3] & False)
+        assert selector.estimator_.dag_samples_.targets == ()
 
 
 # ---------------------------------------------------------------------- predictions
