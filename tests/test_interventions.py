@@ -3,6 +3,7 @@ import json
 import math
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,7 @@ from skbidag.scores import (
     LinearPredictiveScore,
 )
 from skbidag.scores._interventional import with_interventions
+from test_scores_mixed import naive_evidence
 
 SCORES = {
     "bge": BGe,
@@ -208,6 +210,31 @@ def test_local_scores_of_bge_have_one_prior():
                 )
 
 
+def test_local_scores_of_mixed_data_have_one_prior():
+    frame, cells = experiment(0, 60, 4, "mixed")
+    params = {"equivalent_sample_size": 2.0, "alpha_mu": 0.7, "edge_penalty": 1.0}
+    score = with_interventions(ConditionalGaussian(**params), cells).fit(frame)
+    codes = frame.assign(b=frame["b"].astype(int), d=frame["d"].astype(int))
+    X, categorical = codes.to_numpy(dtype=float), np.array([False, True] * 2)
+    prior = SimpleNamespace(**params, _mean=np.zeros(4), _unit=np.ones(4))
+    for j in (0, 2):  # mean and unit of a number are those where it was left alone
+        alone = ConditionalGaussian(**params).fit(frame[~cells[:, j]])
+        prior._mean[j], prior._unit[j] = alone._mean[j], alone._unit[j]
+    for node in range(4):
+        others = [j for j in range(4) if j != node]
+        for size in range(4):
+            for parents in itertools.combinations(others, size):
+                whole, part = [
+                    naive_evidence(
+                        prior, X, categorical, list(columns), 1.0 * ~cells[:, node]
+                    )
+                    for columns in ((*parents, node), parents)
+                ]
+                assert score.local_score(node, parents) == pytest.approx(
+                    whole - part, rel=1e-10
+                )
+
+
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_equivalent_dags_have_the_same_score(name, seed):
@@ -244,8 +271,9 @@ class Plain(BaseScore):
 def test_scores_of_ones_own_see_the_rows_left_alone():
     X, cells = experiment(5, 60, 3)
     score = with_interventions(Plain(), cells).fit(X)
-    alone = Plain().fit(X[~cells[:, 1]])
-    assert score.local_score(1, [0]) == alone.local_score(1, [0])
+    for node, parents in [(0, []), (1, [0]), (2, [0, 1]), (0, [2])]:
+        alone = Plain().fit(X[~cells[:, node]])
+        assert score.local_score(node, parents) == alone.local_score(node, parents)
     model = quick(score=Plain()).fit(X, interventions=cells)
     assert model.adjacency_.shape == (3, 3)
 
@@ -780,13 +808,17 @@ def test_command_line(tmp_path):
     assert (edges.probability[[("a", "b"), ("b", "c"), ("c", "d")]] > 0.9).all()
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert ["a"] in summary["data"]["interventions"]
+    assert "In 160 of 240 rows something was set" in summary["data"]["notes"][-1]
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "interventional equivalence class" in report
 
 
 @pytest.mark.parametrize(
     ("column", "label", "message"),
     [
         ("other", "a", "--interventions other: .* has no such column"),
-        ("set", "e", "there is no column 'e'"),
+        ("set", "e", "line 5: set is 'e', but there is no column 'e'"),
+        ("set", "a; e", "line 5: set is 'a; e', but there is no column 'e'"),
     ],
 )
 def test_command_line_names_what_is_wrong(tmp_path, capsys, column, label, message):
@@ -795,4 +827,20 @@ def test_command_line_names_what_is_wrong(tmp_path, capsys, column, label, messa
     frame.to_csv(path, index=False)
     code = main(["learn", str(path), "--interventions", column])
     assert code == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        ("a", [], "--interventions: column 'a' was set in every row.*--background"),
+        (" a ; b ", ["--drop", "b"], "column 'b' was set in some rows, but it is left"),
+    ],
+)
+def test_command_line_refuses_what_tells_nothing(
+    tmp_path, capsys, labels, options, message
+):
+    path = tmp_path / "data.csv"
+    knock_outs(20).assign(set=labels).to_csv(path, index=False)
+    assert main(["learn", str(path), "--interventions", "set", *options]) == 2
     assert re.search(message, capsys.readouterr().err)

@@ -280,7 +280,7 @@ def graph_section(pictures, summary):
         "The network",
         "<p>The darker and wider an edge, the more probable it is. The data tell an "
         "edge's direction only where all DAGs that fit equally well share it."
-        f"{background_text(summary)}</p>"
+        f"{background_text(summary)}{interventions_text(summary)}</p>"
         + figures(
             pictures,
             slices="<b>The slices.</b> Edges to the present, t, that are more probable "
@@ -296,6 +296,16 @@ def background_text(summary):
     """Which variables are given."""
     names = ", ".join(escape(name) for name in summary["data"]["background"])
     return f" In the background, given and without parents: {names}." if names else ""
+
+
+def interventions_text(summary):
+    """What experiments tell of directions."""
+    if not summary["data"]["interventions"]:
+        return ""
+    return (
+        " Experiments tell more: every edge between a variable that was set and one "
+        "that was not has a direction, in all of an interventional equivalence class."
+    )
 
 
 def edges_section(edges, summary):
