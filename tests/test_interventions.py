@@ -15,6 +15,7 @@ from scipy.stats import wishart
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from test_scores_mixed import naive_evidence
 
 from helpers import all_dags, quick
 from skbidag import (
@@ -45,7 +46,6 @@ from skbidag.scores import (
     LinearPredictiveScore,
 )
 from skbidag.scores._interventional import with_interventions
-from test_scores_mixed import naive_evidence
 
 SCORES = {
     "bge": BGe,
