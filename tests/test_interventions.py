@@ -558,6 +558,12 @@ def test_score_takes_weights():
     assert found == pytest.approx(expected, rel=1e-12)
     with pytest.raises(ValueError, match="sample_weight"):
         model.score(X, sample_weight=weights[1:])
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_score_request(sample_weight=True, interventions=True)
+        pipeline = make_pipeline(model).fit(X)
+        weighted = pipeline.score(X, sample_weight=weights)
+        log_densities = pipeline.score_samples(X)
+        assert weighted == pytest.approx(np.average(log_densities, weights=weights))
 
 
 @pytest.mark.parametrize("routing", [False, True])
