@@ -31,6 +31,7 @@ from skbidag._cli import main
 from skbidag._equivalence import to_cpdags
 from skbidag._interventions import resolve_interventions, targets_of
 from skbidag.graphs import to_cpdag
+from skbidag.inspection import GraphDisplay
 from skbidag.metrics import (
     compare_graphs,
     make_graph_scorer,
@@ -459,6 +460,18 @@ def test_graphs_are_compared_by_interventional_classes():
     for metric, best in (("shd", 0.0), ("f1", 1.0), ("average_precision", 1.0)):
         assert make_graph_scorer(chain, metric, "cpdag")(model) == best
         assert make_graph_scorer(turned, metric, "cpdag")(model) < best
+
+
+def test_displays_compare_with_interventional_classes():
+    pytest.importorskip("matplotlib")
+    X, cells = experiment(4, 90, 4)
+    chain = np.eye(4, k=1, dtype=bool)
+    model = quick().fit(X, interventions=cells)
+    for graph in ("consensus", "cpdag"):
+        display = GraphDisplay.from_estimator(model, graph=graph, true_graph=chain)
+        expected = to_cpdag(chain, targets=targets_of(cells))
+        np.testing.assert_array_equal(display.true_graph, expected)
+    assert (expected != to_cpdag(chain)).any()
 
 
 def test_weights_are_repeated_rows():
