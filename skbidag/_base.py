@@ -140,9 +140,9 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         Notes
         -----
         With interventions, equivalence classes (``cpdag_``, edges of the kind
-        "cpdag") are the interventional ones, see :func:`skbidag.graphs.to_cpdag`. The
-        first search space is found by tests on the rows without interventions, if
-        these are five to each variable, and on all rows otherwise.
+        "cpdag") are the interventional ones, see :func:`skbidag.graphs.to_cpdag`. For
+        the first search space PC tests each pair on the rows in which neither of the
+        two was set.
 
         With ``warm_start=True`` an interrupt (Ctrl-C) leaves the estimator fitted
         with the draws that are made, and the next ``fit`` goes on from there. Without,

@@ -10,7 +10,14 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from skbidag import _predictive, graphs
-from skbidag._data import Rows, Seed, empty_like, names_of, resolve_index
+from skbidag._data import (
+    Rows,
+    Seed,
+    check_weights,
+    empty_like,
+    names_of,
+    resolve_index,
+)
 from skbidag._edge_table import edge_columns
 from skbidag._frames import labelled_matrix, make_frame
 from skbidag._interventions import resolve_interventions
@@ -204,7 +211,11 @@ class RowsMixin:
 
     @ParameterAndMethod
     def score(
-        self, X: Rows, y: None = None, interventions: ArrayLike | None = None
+        self,
+        X: Rows,
+        y: None = None,
+        sample_weight: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
     ) -> float:
         """Mean log posterior predictive density of the rows.
 
@@ -214,6 +225,8 @@ class RowsMixin:
             New rows.
         y : None
             Ignored, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
         interventions : array-like, default=None
             Which cells were set, as in ``fit``: the density is that of the others.
 
@@ -222,7 +235,10 @@ class RowsMixin:
         log_density : float
             The mean of ``score_samples``.
         """
-        return float(np.mean(self.score_samples(X, interventions)))
+        log_densities = self.score_samples(X, interventions)
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, len(log_densities))
+        return float(np.average(log_densities, weights=sample_weight))
 
     def predict(self, X: Rows, interventions: ArrayLike | None = None) -> Any:
         """Expectation of every cell given the row's other cells.

@@ -10,6 +10,10 @@ from skbidag._data import columns_of, display_name, resolve_index, unique_rows
 # Between names of a row in which several variables were set
 SEPARATOR = ";"
 
+# Rows without interventions, over the columns, which are enough by themselves for what
+# knows nothing of interventions.
+ROWS_PER_COLUMN = 5
+
 
 def resolve_interventions(interventions, n_rows, n_features, names=None):
     """Which cells were set, from any way to say it.
@@ -37,6 +41,35 @@ def resolve_interventions(interventions, n_rows, n_features, names=None):
     else:
         cells = _from_labels(list(interventions), n_rows, n_features, names)
     return cells if cells.any() else None
+
+
+def with_more_columns(interventions, n_rows, n_features, n_more, names=None):
+    """Interventions of data to which columns were added, in which nothing was set.
+
+    Parameters
+    ----------
+    interventions : array-like, sequence or None
+        As in :func:`resolve_interventions`. Rows of names, or an array with all
+        columns, are taken as they are.
+    n_rows, n_features : int
+        The shape of the data before that.
+    n_more : int
+        How many columns were added, at the end.
+    names : ndarray of str, default=None
+        Names of the columns before that.
+
+    Returns
+    -------
+    interventions : array-like, sequence or None
+        The same of all columns.
+    """
+    is_matrix = getattr(interventions, "ndim", 1) == 2 or _is_matrix(interventions)
+    if not n_more or not is_matrix or np.shape(interventions)[1] != n_features:
+        return interventions
+    cells = resolve_interventions(interventions, n_rows, n_features, names)
+    if cells is None:
+        return None
+    return np.hstack([cells, np.zeros((n_rows, n_more), dtype=bool)])
 
 
 def _is_matrix(rows):
@@ -116,6 +149,25 @@ def targets_of(cells):
         return ()
     distinct, _, _ = unique_rows(cells)
     return tuple(tuple(np.flatnonzero(row).tolist()) for row in distinct if row.any())
+
+
+def undisturbed_rows(cells):
+    """Rows for what knows nothing of interventions: to find a first search space.
+
+    Parameters
+    ----------
+    cells : ndarray of bool of shape (n_rows, n_features)
+        Which cells were set.
+
+    Returns
+    -------
+    rows : ndarray of int
+        Those in which nothing was set, if they are five to each variable; or else all.
+    """
+    alone = np.flatnonzero(~cells.any(axis=1))
+    n_rows, n_features = cells.shape
+    enough = len(alone) >= ROWS_PER_COLUMN * n_features
+    return alone if enough else np.arange(n_rows)
 
 
 def check_left_alone(cells, weights, background, names):

@@ -111,6 +111,8 @@ class StructureLearner(
             shape = _num_samples(X), _num_features(X)
             cells = resolve_interventions(interventions, *shape, names)
         X, sample_weight, cells = self._complete_rows(X, sample_weight, cells)
+        if cells is not None and sample_weight is not None:
+            X, sample_weight, cells = without_absent_rows(X, sample_weight, cells)
         score = resolve_score(
             vars(self)["score"],
             X,
@@ -143,7 +145,9 @@ class StructureLearner(
         )
         data, weights = score.test_data(X, sample_weight)
         targets = targets_of(cells)
-        problem = Problem(score, data, weights, names, constraints, targets)
+        if cells is not None and len(cells) != len(data):
+            cells = None  # a score that puts rows together: tests are made on all
+        problem = Problem(score, data, weights, names, constraints, targets, cells)
         self._check_problem(problem)
         return problem
 
@@ -232,6 +236,13 @@ class StructureLearner(
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "adjacency_")
+
+
+def without_absent_rows(X, sample_weight, cells):
+    """Rows that count, for what has one entry for each row."""
+    weights = check_weights(sample_weight, len(cells))
+    rows = np.flatnonzero(weights > 0)
+    return _safe_indexing(X, rows), weights[rows], cells[rows]
 
 
 def same(one, other):

@@ -17,6 +17,7 @@ left to their other ends; those that stay are undecided. It is all sets or none,
 the first so many would depend on the order of the columns.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -29,9 +30,16 @@ from scipy.special import chdtri, comb, ndtri
 from skbidag._causal_learn import find_skeleton, orient_skeleton, oriented_graph
 from skbidag._core._pc import separate_discrete, separate_gaussian
 from skbidag._data import check_weights, display_name
+from skbidag._interventions import undisturbed_rows
 from skbidag._kinds import are_few
 from skbidag._parallel import run_threads
+from skbidag._pc_interventions import (
+    CorrelationsLeftAlone,
+    CountsLeftAlone,
+    PairsLeftAlone,
+)
 from skbidag.scores import ConditionalGaussian
+from skbidag.scores._interventional import with_interventions
 
 # Share of a variable's variance below which it counts as determined by others. The
 # rounding error of a residual variance is some 1e-15, so above this the partial
@@ -97,6 +105,7 @@ def pc_skeleton(
     alpha,
     test="fisherz",
     sample_weight=None,
+    interventions=None,
     forbidden=None,
     required=None,
     max_conditioning=None,
@@ -123,6 +132,11 @@ def pc_skeleton(
     sample_weight : array-like of shape (n_samples,), default=None
         How often each row counts. The sample size is their sum. Tests that run in
         causal-learn need whole numbers.
+    interventions : ndarray of bool of shape (n_samples, n_features), default=None
+        Which cells were set. A pair is then tested on the rows in which neither of the
+        two was; by Bayes factors, on those in which the one at hand was not. Tests
+        that run in causal-learn take the rows in which nothing was set, if these are
+        five to each variable, or else all.
     forbidden : array-like of shape (n_features, n_features), default=None
         ``forbidden[i, j]`` bans the edge i -> j. A pair with both directions banned
         is not tested and not in the skeleton. One banned direction shows in
@@ -194,8 +208,9 @@ def pc_skeleton(
            [0, 1, 0]])
     """
     if test == "evidence":
+        score = with_interventions(ConditionalGaussian(edge_penalty=1.0), interventions)
         return evidence_skeleton(
-            ConditionalGaussian(edge_penalty=1.0).fit(X, sample_weight=sample_weight),
+            score.fit(X, sample_weight=sample_weight),
             forbidden=forbidden,
             required=required,
             max_conditioning=max_conditioning,
@@ -209,11 +224,18 @@ def pc_skeleton(
     forbidden = _check_edges(forbidden, n_features, "forbidden")
     required = _check_edges(required, n_features, "required")
     _check_contradictions(forbidden, required)
-    X, sample_weight = _check_weight(X, sample_weight)
+    is_compiled = accelerate and test in _COMPILED
+    if interventions is not None and not is_compiled:
+        rows, interventions = undisturbed_rows(interventions), None
+        X = X[rows]
+        sample_weight = None if sample_weight is None else sample_weight[rows]
+    X, sample_weight, interventions = _check_weight(X, sample_weight, interventions)
     if test in ("chisq", "gsq"):
         X = _encode(X, test, names)
-    if accelerate and test in _COMPILED:
+    if is_compiled:
         compiled = _COMPILED[test](X, sample_weight, alpha)
+        if interventions is not None:
+            compiled = compiled.where_left_alone(X, sample_weight, interventions)
         return _search_and_orient(
             compiled, forbidden, required, max_conditioning, n_jobs, orient
         )
@@ -252,7 +274,7 @@ class _Known:
 class _CompiledSearch:
     """A compiled search that can be made again, for what it did not collect."""
 
-    test: "_FisherZ | _Contingency | _Evidence"
+    test: "_FisherZ | _Contingency | _Evidence | PairsLeftAlone"
     banned: NDArray[np.bool_]
     kept: NDArray[np.bool_]
     max_conditioning: int | None
@@ -357,15 +379,17 @@ def _check_contradictions(forbidden, required):
             raise ValueError(f"Edges are {reason}: {edges}.")
 
 
-def _check_weight(X, sample_weight):
+def _check_weight(X, sample_weight, interventions):
     """Validate the weights, and drop the rows that do not count."""
     if sample_weight is None:
         if not len(X):
             raise ValueError("X has no rows.")
-        return X, None
+        return X, None, interventions
     sample_weight = check_weights(sample_weight, len(X))
     counts = sample_weight > 0
-    return X[counts], sample_weight[counts]
+    if interventions is not None:
+        interventions = interventions[counts]
+    return X[counts], sample_weight[counts], interventions
 
 
 def _repeat_rows(X, sample_weight, test):
@@ -422,11 +446,23 @@ class _FisherZ:
         bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
         if bad.size:
             raise ValueError(f"Column {bad[0]} of X has missing or infinite values.")
+        self.quantile = -ndtri(alpha / 2)
+        self.cost = 1.5  # nanoseconds per test, roughly
         weight = np.ones(len(X)) if sample_weight is None else sample_weight
         self.n_samples = weight.sum()
         self.correlation = _correlation(X, weight)
-        self.quantile = -ndtri(alpha / 2)
-        self.cost = 1.5  # nanoseconds per test, roughly
+
+    def where_left_alone(self, X, sample_weight, interventions):
+        """The test of each pair on the rows in which neither of the two was set."""
+        weight = np.ones(len(X)) if sample_weight is None else sample_weight
+        rows = _standardized(X.astype(np.float64), weight)
+        return CorrelationsLeftAlone(self, rows, weight, interventions)
+
+    def of_correlations(self, correlation, n_samples):
+        """The same test of other correlations."""
+        other = copy(self)
+        other.correlation, other.n_samples = correlation, n_samples
+        return other
 
     def prepare(self, depth):
         """Work out the critical correlation, or return False if there is none."""
@@ -453,6 +489,15 @@ class _FisherZ:
 
 def _correlation(X, weight):
     """Correlation matrix of weighted rows; a constant column has correlations 0."""
+    rows = _standardized(X, weight)
+    correlation = np.clip((rows * weight[:, None]).T @ rows, -1.0, 1.0)
+    correlation = (correlation + correlation.T) / 2
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
+def _standardized(X, weight):
+    """Columns about their means, with weighted squares that add up to 1, or all 0."""
     constant = X.max(axis=0) == X.min(axis=0)
     # By powers of two, which rounds nothing: a sum of large numbers may overflow.
     X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=0))[1])
@@ -461,10 +506,7 @@ def _correlation(X, weight):
     # The largest entry first: the sum of squares must neither over- nor underflow.
     centered /= _nonzero(np.abs(centered).max(axis=0))
     centered /= _nonzero(np.sqrt(weight @ centered**2))
-    correlation = np.clip((centered * weight[:, None]).T @ centered, -1.0, 1.0)
-    correlation = (correlation + correlation.T) / 2
-    np.fill_diagonal(correlation, 1.0)
-    return correlation
+    return centered
 
 
 def _nonzero(size):
@@ -479,14 +521,27 @@ class _Contingency:
     most_tests = 250_000
 
     def __init__(self, codes, sample_weight, alpha, likelihood_ratio):
+        self.alpha = alpha
+        self.likelihood_ratio = likelihood_ratio
+        self.critical = np.array([np.inf])
+        self._take(codes, sample_weight)
+
+    def _take(self, codes, sample_weight):
         n_samples = len(codes)
         self.codes = np.ascontiguousarray(codes.T)
         self.n_levels = codes.max(axis=0, initial=0).astype(np.intc) + np.intc(1)
         self.weight = np.ones(n_samples) if sample_weight is None else sample_weight
-        self.alpha = alpha
-        self.likelihood_ratio = likelihood_ratio
-        self.critical = np.array([np.inf])
         self.cost = 1.5 * n_samples
+
+    def where_left_alone(self, codes, sample_weight, interventions):
+        """The test of each pair on the rows in which neither of the two was set."""
+        return CountsLeftAlone(self, codes, self.weight, interventions)
+
+    def of_rows(self, codes, sample_weight):
+        """The same test of other rows, which may have other columns."""
+        other = copy(self)  # with the critical values that are there
+        other._take(codes, sample_weight)
+        return other
 
     def prepare(self, depth):
         """Have critical values for all degrees of freedom that may come up."""
@@ -578,7 +633,7 @@ def compiled_search(
 
     Parameters
     ----------
-    test : _FisherZ, _Contingency or _Evidence
+    test : _FisherZ, _Contingency, _Evidence or PairsLeftAlone
         Tests the edges of one node at one depth.
     banned, kept : ndarray of bool, shape (n_features, n_features)
         Symmetric; pairs that are never, or always, in the skeleton.

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from skbidag._constraints import Constraints
+from skbidag._interventions import undisturbed_rows
 from skbidag._outsiders import strongest_outsiders
 from skbidag._workspace import Workspace
 from skbidag.scores import BaseScore
@@ -31,6 +32,8 @@ class Problem:
         Forbidden and required edges, and the background.
     targets : tuple of tuples of int
         The variables that were set in each experiment.
+    cells : ndarray of bool of shape (n_samples, n_features) or None
+        Which cells of the data were set.
     workspace : Workspace
         Memory of tables.
     """
@@ -41,12 +44,21 @@ class Problem:
     names: np.ndarray | None
     constraints: Constraints
     targets: tuple = ()
+    cells: np.ndarray | None = None
     workspace: Workspace = field(default_factory=Workspace, repr=False)
 
     @property
     def n_features(self):
         """Number of variables."""
         return self.data.shape[1]
+
+    @cached_property
+    def undisturbed(self):
+        """Data and weights for what knows nothing of interventions."""
+        if self.cells is None:
+            return self.data, self.weights
+        rows = undisturbed_rows(self.cells)
+        return self.data[rows], None if self.weights is None else self.weights[rows]
 
     @property
     def n_main(self):

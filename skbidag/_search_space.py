@@ -246,7 +246,7 @@ estimator or list
     permitted : ndarray of bool, shape (n_features, n_features)
         ``permitted[i, j]``: the edge i -> j is plausible.
     """
-    X, weights, names = problem.data, problem.weights, problem.names
+    (X, weights), names = problem.undisturbed, problem.names
     if is_union(search_space):
         parts = [
             permitted_edges(part, problem, pc=pc, seed=seed) for part in search_space
@@ -258,6 +258,9 @@ estimator or list
         edges = in_order_of(names, search_space, search_space.search_space_)
     elif isinstance(search_space, PCSkeleton) and is_mixed(search_space, problem):
         edges = mixed_edges(search_space, problem)
+    elif isinstance(search_space, PCSkeleton) and problem.cells is not None:
+        fitted = with_test_for(clone(search_space), problem.data)
+        edges = fitted._find_edges(problem.data, problem.weights, problem.cells)
     elif hasattr(search_space, "fit"):
         edges = edges_of_estimator(search_space, X, weights, seed)
     elif callable(search_space):
@@ -272,7 +275,7 @@ estimator or list
 
 def edges_by_word(word, problem, pc):
     """The graph of plausible edges that a word stands for."""
-    X, weights = problem.data, problem.weights
+    X, weights = problem.undisturbed
     if word == "full":
         return ~np.eye(problem.n_features, dtype=bool)
     if word == "pc":
@@ -284,7 +287,7 @@ def edges_by_word(word, problem, pc):
         )
         # Undecided edges go unmentioned: the score decides, and `trim` names a node
         # that has too many.
-        return constrained._find_edges(X, weights)
+        return constrained._find_edges(problem.data, problem.weights, problem.cells)
     if word in ("ges", "glasso") and has_both_kinds(problem):
         raise ValueError(f"search_space='{word}' needs data of one kind.")
     if word == "ges":

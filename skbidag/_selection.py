@@ -25,6 +25,7 @@ from skbidag._data import (
     resolve_index,
     with_columns,
 )
+from skbidag._interventions import with_more_columns
 from skbidag._kinds import column_kinds, warn_of_guesses
 from skbidag._sklearn import (
     CallbackSupportMixin,
@@ -99,7 +100,8 @@ class MarkovBlanketSelector(
     are those of linear discriminant analysis.
 
     Metadata, such as ``sample_weight``, are passed to the ``fit`` of `estimator`:
-    directly, or as it requests them if metadata routing is enabled.
+    directly, or as it requests them if metadata routing is enabled. ``interventions``
+    may have the shape of `X` where `y` is one more variable, which was not set then.
 
     Examples
     --------
@@ -168,6 +170,11 @@ class MarkovBlanketSelector(
             self.target_ = np.array([resolve_index(self.target, n, names, "target")])
         if _routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit
+        if "interventions" in fit_params:
+            shape = len(data), n, data.shape[1] - n
+            fit_params["interventions"] = with_more_columns(
+                fit_params["interventions"], *shape, names
+            )
         context = self._init_callback_context(max_subtasks=1)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         self.estimator_ = clone(self.estimator)

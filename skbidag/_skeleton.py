@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbidag._constraints import resolve_constraints
 from skbidag._data import check_weights, display_name, names_of
+from skbidag._interventions import resolve_interventions
 from skbidag._kinds import column_kinds, warn_of_guesses
 from skbidag._pc import pc_skeleton
 from skbidag._sklearn import (
@@ -20,6 +21,7 @@ from skbidag._sklearn import (
     StrOptions,
     _check_feature_names,
     _check_n_features,
+    _num_features,
     _num_samples,
 )
 
@@ -176,7 +178,11 @@ class PCSkeleton(BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: ArrayLike, y: None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: None = None,
+        sample_weight: ArrayLike | None = None,
+        interventions: ArrayLike | None = None,
     ) -> Self:
         """Find the permitted edges.
 
@@ -188,13 +194,22 @@ class PCSkeleton(BaseEstimator):
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts.
+        interventions : array-like, default=None
+            Which variables were set in each row, as in the ``fit`` of
+            :class:`~skbidag.OrderMCMCStructure`. A pair is tested on the rows in which
+            neither of the two was set.
 
         Returns
         -------
         self : object
             The fitted search space.
         """
-        self._find_edges(X, sample_weight)
+        _check_feature_names(self, X, reset=True)
+        cells = None
+        if interventions is not None:
+            shape = _num_samples(X), _num_features(X)
+            cells = resolve_interventions(interventions, *shape, names_of(self))
+        self._find_edges(X, sample_weight, cells)
         n_undecided = np.count_nonzero(np.triu(self.undecided_))
         if n_undecided:
             hub = display_name(names_of(self), self.undecided_.sum(axis=0).argmax())
@@ -207,7 +222,7 @@ class PCSkeleton(BaseEstimator):
             )
         return self
 
-    def _find_edges(self, X, sample_weight=None):
+    def _find_edges(self, X, sample_weight=None, cells=None):
         """Fit without a word on undecided edges, and return the permitted ones."""
         self._validate_params()
         _check_feature_names(self, X, reset=True)
@@ -229,6 +244,7 @@ class PCSkeleton(BaseEstimator):
                 alpha=alpha,
                 test=test,
                 sample_weight=sample_weight,
+                interventions=cells,
                 forbidden=constraints.forbidden,
                 required=constraints.required,
                 max_conditioning=self.max_conditioning,

@@ -3,26 +3,35 @@ import json
 import math
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from causallearn.utils.cit import CIT
 from scipy.special import gammaln, logsumexp
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from scipy.stats import wishart
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from test_scores_mixed import naive_evidence
 
 from helpers import all_dags, quick
 from skbidag import (
     ExactStructure,
     IterativeSearchStructure,
+    MarkovBlanketSelector,
     OrderMCMCStructure,
     PartitionMCMCStructure,
+    PCSkeleton,
     causal_effects,
 )
 from skbidag._cli import main
 from skbidag._equivalence import to_cpdags
 from skbidag._interventions import resolve_interventions, targets_of
 from skbidag.graphs import to_cpdag
+from skbidag.inspection import GraphDisplay
 from skbidag.metrics import (
     compare_graphs,
     make_graph_scorer,
@@ -35,6 +44,7 @@ from skbidag.scores import (
     CategoricalBIC,
     ConditionalGaussian,
     GaussianBIC,
+    LinearPredictiveScore,
 )
 from skbidag.scores._interventional import with_interventions
 
@@ -201,6 +211,31 @@ def test_local_scores_of_bge_have_one_prior():
                 )
 
 
+def test_local_scores_of_mixed_data_have_one_prior():
+    frame, cells = experiment(0, 60, 4, "mixed")
+    params = {"equivalent_sample_size": 2.0, "alpha_mu": 0.7, "edge_penalty": 1.0}
+    score = with_interventions(ConditionalGaussian(**params), cells).fit(frame)
+    codes = frame.assign(b=frame["b"].astype(int), d=frame["d"].astype(int))
+    X, categorical = codes.to_numpy(dtype=float), np.array([False, True] * 2)
+    prior = SimpleNamespace(**params, _mean=np.zeros(4), _unit=np.ones(4))
+    for j in (0, 2):  # mean and unit of a number are those where it was left alone
+        alone = ConditionalGaussian(**params).fit(frame[~cells[:, j]])
+        prior._mean[j], prior._unit[j] = alone._mean[j], alone._unit[j]
+    for node in range(4):
+        others = [j for j in range(4) if j != node]
+        for size in range(4):
+            for parents in itertools.combinations(others, size):
+                whole, part = [
+                    naive_evidence(
+                        prior, X, categorical, list(columns), 1.0 * ~cells[:, node]
+                    )
+                    for columns in ((*parents, node), parents)
+                ]
+                assert score.local_score(node, parents) == pytest.approx(
+                    whole - part, rel=1e-10
+                )
+
+
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_equivalent_dags_have_the_same_score(name, seed):
@@ -237,10 +272,107 @@ class Plain(BaseScore):
 def test_scores_of_ones_own_see_the_rows_left_alone():
     X, cells = experiment(5, 60, 3)
     score = with_interventions(Plain(), cells).fit(X)
-    alone = Plain().fit(X[~cells[:, 1]])
-    assert score.local_score(1, [0]) == alone.local_score(1, [0])
+    for node, parents in [(0, []), (1, [0]), (2, [0, 1]), (0, [2])]:
+        alone = Plain().fit(X[~cells[:, node]])
+        assert score.local_score(node, parents) == alone.local_score(node, parents)
     model = quick(score=Plain()).fit(X, interventions=cells)
     assert model.adjacency_.shape == (3, 3)
+
+
+# ------------------------------------------------------------------------ PC's start
+
+
+def naive_skeleton(X, cells, alpha, test):
+    """PC-stable by causal-learn's tests, each on the rows left alone of its pair."""
+    n = X.shape[1]
+    adjacent = ~np.eye(n, dtype=bool)
+    for depth in range(n - 1):
+        before = adjacent.copy()
+        for x, y in itertools.permutations(range(n), 2):
+            rows = ~cells[:, [x, y]].any(axis=1)
+            independent = CIT(X[rows], test)
+            others = [z for z in np.flatnonzero(before[x]) if z != y]
+            for given in itertools.combinations(others, depth):
+                if before[x, y] and independent(x, y, given) > alpha:
+                    adjacent[x, y] = adjacent[y, x] = False
+    return adjacent
+
+
+@pytest.mark.parametrize("test", ["fisherz", "gsq", "chisq"])
+def test_pairs_are_tested_where_neither_was_set(test):
+    kind, n_other = "continuous" if test == "fisherz" else "categorical", 0
+    for seed in range(4):
+        X, cells = experiment(seed, 60, 4, kind)
+        expected = naive_skeleton(X, cells, 0.3, test)
+        for n_jobs in (1, 2):
+            pc = PCSkeleton(alpha=0.3, test=test, n_jobs=n_jobs)
+            pc.fit(X, interventions=cells)
+            np.testing.assert_array_equal(pc.search_space_, expected)
+        n_other += (pc.fit(X).search_space_ != expected).any()
+        # weights are repetitions, and a row that does not count is absent
+        weights = np.random.default_rng(seed).integers(3, size=len(X))
+        twice = np.repeat(np.arange(len(X)), weights)
+        pc.fit(X, sample_weight=weights, interventions=cells)
+        repeated = PCSkeleton(alpha=0.3, test=test)
+        repeated.fit(X[twice], interventions=cells[twice])
+        np.testing.assert_array_equal(pc.search_space_, repeated.search_space_)
+    assert n_other  # all rows say something else
+
+
+def test_separating_sets_are_those_of_the_rows_left_alone():
+    """The chain 0 -> 1 -> ... is found, with its separating sets."""
+    X, cells = experiment(2, 3000, 4)
+    pc = PCSkeleton(alpha=0.001, test="fisherz").fit(X, interventions=cells)
+    distance = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
+    np.testing.assert_array_equal(pc.search_space_, distance == 1)
+    assert pc.causal_graph_.sepset[0, 2] == [(1,), (1,)]  # from both ends
+
+
+def test_pairs_with_hardly_a_row_stay():
+    X, cells = experiment(3, 60, 3)
+    cells[:] = False
+    cells[:30, 0] = cells[30:, 1] = True  # never left alone together
+    pc = PCSkeleton(alpha=0.5, test="fisherz").fit(X, interventions=cells)
+    assert pc.search_space_[0, 1]
+    constant = X.copy()
+    constant[30:, 2] = 1.0  # where 0 was left alone, 2 is constant
+    pc.fit(constant, interventions=cells)
+    assert not pc.search_space_[0, 2]
+
+
+@pytest.mark.parametrize("kind", ["continuous", "categorical", "mixed"])
+def test_search_space_is_that_of_pairs_left_alone(kind):
+    """Whether "pc" or a PCSkeleton; rows that do not count are absent."""
+    X, cells = experiment(5, 200, 4, kind)
+    given = PCSkeleton().fit(X, interventions=cells).search_space_
+    weights = np.ones(len(X))
+    weights[:20] = 0.0
+    for search_space in ("pc", PCSkeleton()):
+        model = quick(search_space=search_space).fit(X, interventions=cells)
+        np.testing.assert_array_equal(model.search_space_, given)
+        model.fit(X, sample_weight=weights, interventions=cells)
+        alone = X[20:], cells[20:]
+        other = quick(search_space=search_space).fit(alone[0], interventions=alone[1])
+        np.testing.assert_array_equal(model.search_space_, other.search_space_)
+
+
+def test_other_search_spaces_see_rows_without_interventions():
+    X, cells = experiment(5, 100, 4)
+    undisturbed = X[~cells.any(axis=1)]
+    assert 20 <= len(undisturbed) < 50
+    for search_space in ("glasso", "ges"):
+        model = quick(search_space=search_space).fit(X, interventions=cells)
+        alone = quick(search_space=search_space).fit(undisturbed)
+        np.testing.assert_array_equal(model.search_space_, alone.search_space_)
+    seen = []
+
+    def everything(X):
+        seen.append(len(X))
+        return np.ones((4, 4), dtype=bool)
+
+    quick(search_space=everything).fit(X, interventions=cells)
+    quick(search_space=everything).fit(X[25:], interventions=cells[25:])
+    assert seen == [len(undisturbed), 75]  # all, where those without are few
 
 
 # ----------------------------------------------------------------------- posteriors
@@ -330,6 +462,18 @@ def test_graphs_are_compared_by_interventional_classes():
         assert make_graph_scorer(turned, metric, "cpdag")(model) < best
 
 
+def test_displays_compare_with_interventional_classes():
+    pytest.importorskip("matplotlib")
+    X, cells = experiment(4, 90, 4)
+    chain = np.eye(4, k=1, dtype=bool)
+    model = quick().fit(X, interventions=cells)
+    for graph in ("consensus", "cpdag"):
+        display = GraphDisplay.from_estimator(model, graph=graph, true_graph=chain)
+        expected = to_cpdag(chain, targets=targets_of(cells))
+        np.testing.assert_array_equal(display.true_graph, expected)
+    assert (expected != to_cpdag(chain)).any()
+
+
 def test_weights_are_repeated_rows():
     X, cells = experiment(2, 60, 4)
     weights = np.random.default_rng(0).integers(0, 3, size=60)
@@ -377,10 +521,86 @@ def test_metadata_are_routed():
         model = quick().set_fit_request(interventions=True)
         model.set_score_request(interventions=True)
         scores = cross_val_score(model, X, params={"interventions": cells}, cv=3)
-        assert np.isfinite(scores).all()
+        for fold, (train, test) in enumerate(KFold(3).split(X)):
+            model.fit(X[train], interventions=cells[train])
+            expected = model.score(X[test], interventions=cells[test])
+            assert scores[fold] == pytest.approx(expected)
         grid = GridSearchCV(model, {"burn_in": [0.2, 0.5]}, cv=2)
         grid.fit(X, interventions=cells)
         assert grid.best_estimator_.dag_samples_.targets == targets_of(cells)
+
+
+def test_metadata_are_routed_through_pipelines():
+    X, cells = experiment(4, 90, 4)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = quick().set_fit_request(interventions=True)
+        model.set_score_request(interventions=True)
+        model.set_predict_request(interventions=True)
+        pipeline = make_pipeline(StandardScaler(), model)
+        pipeline.fit(X, interventions=cells)
+        scaled = pipeline[0].transform(X)
+        alone = quick().fit(scaled, interventions=cells)
+        learned = pipeline[-1]
+        assert learned.dag_samples_.targets == targets_of(cells)
+        np.testing.assert_array_equal(
+            learned.dag_samples_.packed, alone.dag_samples_.packed
+        )
+        for done in (cells, None):
+            np.testing.assert_array_equal(
+                pipeline.predict(X, interventions=done),
+                alone.predict(scaled, interventions=done),
+            )
+            assert pipeline.score(X, interventions=done) == alone.score(
+                scaled, interventions=done
+            )
+        params = {"interventions": cells}
+        assert np.isfinite(cross_val_score(pipeline, X, params=params, cv=2)).all()
+        name = pipeline.steps[-1][0]
+        grid = GridSearchCV(pipeline, {f"{name}__burn_in": [0.2, 0.5]}, cv=2)
+        grid.fit(X, interventions=cells)
+        assert grid.best_estimator_[-1].dag_samples_.targets == targets_of(cells)
+
+
+def test_score_takes_weights():
+    X, cells = experiment(4, 30, 3)
+    model = quick().fit(X, interventions=cells)
+    weights = np.arange(30.0)
+    log_densities = model.score_samples(X, interventions=cells)
+    expected = np.average(log_densities, weights=weights)
+    found = model.score(X, sample_weight=weights, interventions=cells)
+    assert found == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.score(X, sample_weight=weights[1:])
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_score_request(sample_weight=True, interventions=True)
+        pipeline = make_pipeline(model).fit(X)
+        weighted = pipeline.score(X, sample_weight=weights)
+        log_densities = pipeline.score_samples(X)
+        assert weighted == pytest.approx(np.average(log_densities, weights=weights))
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_selector_passes_interventions_on(routing):
+    X, cells = experiment(4, 120, 4)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = quick(PartitionMCMCStructure)
+        if routing:
+            model.set_fit_request(interventions=True)
+        selector = MarkovBlanketSelector(model, target="b")
+        selector.fit(frame, interventions=cells)
+        assert selector.estimator_.dag_samples_.targets == targets_of(cells)
+        assert selector.get_support().tolist() == [True, False, True, False]
+
+        # the target as y, in which nothing was set unless that is said by its name
+        cells[:, 3] = False
+        names = [";".join(np.array(list("abc"))[row]) for row in cells[:, :3]]
+        for said in (cells[:, :3], cells, names, frame[list("abc")] * 0 + cells[:, :3]):
+            selector = MarkovBlanketSelector(model)
+            selector.fit(frame[list("abc")], frame["d"], interventions=said)
+            assert selector.estimator_.dag_samples_.targets == targets_of(cells)
+        selector.fit(frame[list("abc")], frame["d"], interventions=cells[:, :3] & False)
+        assert selector.estimator_.dag_samples_.targets == ()
 
 
 # ---------------------------------------------------------------------- predictions
@@ -429,11 +649,98 @@ def test_regressions_have_constants():
         np.testing.assert_allclose(mine, location, rtol=1e-10)
 
 
-@pytest.mark.parametrize("hole", [[], [1], [0, 2]])
-def test_predictions_of_one_dag(hole):
-    """Of one DAG, the conditional expectation of a normal distribution."""
+@pytest.mark.parametrize("n_rows", [24, 90])
+@pytest.mark.parametrize("prior", ["data", "paper"])
+def test_expectations_are_those_of_the_density(n_rows, prior):
+    """By sums over a fine grid of the density, which is that of all sampled DAGs."""
+    X, cells = experiment(6, n_rows, 4)
+    score = BGe(prior=prior)
+    model = quick(PartitionMCMCStructure, score=score).fit(X, interventions=cells)
+    rows, was_set = X[-6:].copy(), cells[-6:].copy()
+    for kwargs in ({}, {"interventions": was_set}):
+        found = model.predict(rows, **kwargs)
+        for row, node in itertools.product(range(6), range(4)):
+            if kwargs and was_set[row, node]:
+                continue  # a variable without causes, see below
+            grid = found[row, node] + np.sinh(np.linspace(-14, 14, 4001)) / 50
+            many = np.repeat(rows[[row]], len(grid), axis=0)
+            many[:, node] = grid
+            if kwargs:
+                kwargs["interventions"] = np.repeat(was_set[[row]], len(grid), axis=0)
+            log_density = model.score_samples(many, **kwargs)
+            weights = np.exp(log_density - log_density.max()) * np.gradient(grid)
+            expected = np.average(grid, weights=weights)
+            assert found[row, node] == pytest.approx(expected, rel=1e-5)
+            missing = rows[[row]].copy()
+            missing[0, node] = np.nan
+            if not kwargs:
+                (filled,) = model.predict(missing)
+                assert filled[node] == pytest.approx(found[row, node], rel=1e-9)
+
+
+def test_densities_are_integrals_over_parameters():
+    """Monte Carlo over the posterior of the rows in which the child was left alone."""
+    X, cells = experiment(6, 30, 3)
+    score = with_interventions(BGe(edge_penalty=1.0), cells).fit(X)
+    rng, n_draws, row = np.random.default_rng(0), 20_000, X[3]
+    for node, parents in [(0, []), (1, [0]), (2, [0, 1])]:
+        rows = X[~cells[:, node]]
+        part = score.scores_[node]
+        worth = part.alpha_mu + len(rows)
+        precisions = wishart.rvs(
+            part._alpha_w + len(rows),
+            np.linalg.inv(part.scatter_),
+            size=n_draws,
+            random_state=rng,
+        )
+        covariances = np.linalg.inv(precisions)
+        noise = rng.normal(size=(n_draws, 3, 1)) / math.sqrt(worth)
+        shift = (np.linalg.cholesky(covariances) @ noise)[:, :, 0]
+        means = part.posterior_mean_ + shift
+        densities = np.empty(n_draws)
+        for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+            gain = np.linalg.solve(
+                covariance[np.ix_(parents, parents)], covariance[parents, node]
+            )
+            location = mean[node] + gain @ (row[parents] - mean[parents])
+            variance = covariance[node, node] - gain @ covariance[parents, node]
+            densities[k] = math.exp(-((row[node] - location) ** 2) / variance / 2)
+            densities[k] /= math.sqrt(2 * math.pi * variance)
+        error = densities.std() / math.sqrt(n_draws)
+        expected = math.exp(score.log_predictive(row[None], node, parents)[0])
+        assert abs(densities.mean() - expected) < 4 * error < 0.05 * expected
+
+
+class LeastSquares(Plain, LinearPredictiveScore):
+    """A linear score of one's own."""
+
+    def _fit(self, X, sample_weight):
+        super()._fit(X, sample_weight)
+        self.posterior_mean_ = self.X.mean(axis=0)
+
+    def regression(self, node, parents):
+        deviations = self.X - self.posterior_mean_
+        design, y = deviations[:, parents], deviations[:, node]
+        coefficients = np.linalg.lstsq(design, y)[0]
+        return coefficients, np.mean((y - design @ coefficients) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("score", "hole"),
+    [
+        (LeastSquares(), []),
+        (LeastSquares(), [1]),
+        (LeastSquares(), [0, 2]),
+        (BGe(), [0, 2]),
+    ],
+)
+def test_predictions_of_one_dag(score, hole):
+    """Of one DAG, the conditional expectation of a normal distribution.
+
+    With BGe, where cells beside the predicted one are unobserved.
+    """
     X, cells = experiment(6, 200, 4)
-    search = IterativeSearchStructure(n_draws=0, random_state=0)
+    search = IterativeSearchStructure(score=score, n_draws=0, random_state=0)
     search.fit(X, interventions=cells)
     mean, covariance = joint_normal(search.score_, search.adjacency_)
     row = X[5].copy()
@@ -520,13 +827,17 @@ def test_command_line(tmp_path):
     assert (edges.probability[[("a", "b"), ("b", "c"), ("c", "d")]] > 0.9).all()
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert ["a"] in summary["data"]["interventions"]
+    assert "In 160 of 240 rows something was set" in summary["data"]["notes"][-1]
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "interventional equivalence class" in report
 
 
 @pytest.mark.parametrize(
     ("column", "label", "message"),
     [
         ("other", "a", "--interventions other: .* has no such column"),
-        ("set", "e", "there is no column 'e'"),
+        ("set", "e", "line 5: set is 'e', but there is no column 'e'"),
+        ("set", "a; e", "line 5: set is 'a; e', but there is no column 'e'"),
     ],
 )
 def test_command_line_names_what_is_wrong(tmp_path, capsys, column, label, message):
@@ -535,4 +846,20 @@ def test_command_line_names_what_is_wrong(tmp_path, capsys, column, label, messa
     frame.to_csv(path, index=False)
     code = main(["learn", str(path), "--interventions", column])
     assert code == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        ("a", [], "--interventions: column 'a' was set in every row.*--background"),
+        (" a ; b ", ["--drop", "b"], "column 'b' was set in some rows, but it is left"),
+    ],
+)
+def test_command_line_refuses_what_tells_nothing(
+    tmp_path, capsys, labels, options, message
+):
+    path = tmp_path / "data.csv"
+    knock_outs(20).assign(set=labels).to_csv(path, index=False)
+    assert main(["learn", str(path), "--interventions", "set", *options]) == 2
     assert re.search(message, capsys.readouterr().err)

@@ -256,6 +256,7 @@ def test_weights_are_routed(X):
         )
         pipeline.fit(X, sample_weight=weights)
         assert pipeline["learn"].score_.n_effective_ == 80
+        model.set_score_request(sample_weight=False)
         search = GridSearchCV(model, {"max_parents": [1, 3]}, cv=2)
         search.fit(X, sample_weight=weights)
         assert search.best_estimator_.score_.n_effective_ == 80

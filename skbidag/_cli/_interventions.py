@@ -32,15 +32,15 @@ def take_interventions(table, arguments):
         return table, None
     check_columns_exist(table, {"--drop": (), "--interventions": [name]})
     column = table.column(name)
-    labels = np.where(column.missing, "", column.labels.astype(str))
+    labels = np.where(column.missing, "", column.labels.astype(str)).astype(object)
     known = {column.name for column in table.columns} - {name}
     for row, label in enumerate(labels):
-        for part in () if label in known else label.split(SEPARATOR):
-            if part.strip() and part.strip() not in known:
+        for part in () if label in known else names_in(label)[1:]:
+            if part not in known:
                 raise InputError(
                     f"{table.title}, {table.place(row)}: {name} is {label!r}, but "
-                    f"there is no column {part.strip()!r}. Rows in which nothing was "
-                    "set have an empty cell there."
+                    f"there is no column {part!r}. Rows in which nothing was set have "
+                    "an empty cell there."
                 )
     left = [column for column in table.columns if column.name != name]
     return replace(table, columns=left), labels
@@ -59,14 +59,33 @@ def labels_of(variables, labels):
     Returns
     -------
     labels : ndarray of str, or None
-        As ``fit`` takes it.
+        As ``fit`` takes it. What that means is added to the notes on the variables.
     """
     if labels is None:
         return None
     for name, why in variables.left_out.items():
-        if any(name in label.split(SEPARATOR) for label in labels):
+        if any(name in names_in(label) for label in labels):
             raise InputError(
                 f"--interventions: column {name!r} was set in some rows, but it is "
                 f"left out: {why}. (--keep keeps a column.)"
             )
-    return labels[variables.rows]
+    labels = labels[variables.rows]
+    variables.notes.append(what_was_set(labels, variables.kind))
+    return labels
+
+
+def names_in(label):
+    """What may be named in a cell: all of it, or its parts."""
+    parts = (part.strip() for part in label.split(SEPARATOR))
+    return [label, *filter(None, parts)]
+
+
+def what_was_set(labels, kind):
+    """How many rows have something set, and what that means."""
+    n_set = np.count_nonzero(labels != "")
+    tested = "neither of the two was" if kind != "mixed" else "one of the two was not"
+    return (
+        f"In {n_set} of {len(labels)} rows something was set (--interventions). They "
+        f"tell nothing of its causes: PC tests a pair on the rows in which {tested} "
+        "set, and equivalence classes are interventional ones."
+    )

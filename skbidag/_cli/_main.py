@@ -83,10 +83,10 @@ def learn(arguments, argv):
         keep=arguments.keep,
     )
     check_formats(arguments, variables, series)
+    given = labels_of(variables, labels)
     estimator = make_estimator(arguments, variables, series)
     size = f"{variables.n_rows} rows, {len(variables.names)} variables"
     say("", [f"{table.source}: {size}, {variables.kind}.", *variables.notes])
-    given = labels_of(variables, labels)
     progress = progress_for(arguments)
     result = fit(estimator, variables, series, given, progress=progress)
     say("warning: ", result.warnings)

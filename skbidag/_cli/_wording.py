@@ -81,4 +81,5 @@ def in_options(message):
     message = re.sub(
         rf"(?<![-\w])({either})\b", lambda found: option(found[1]), message
     )
-    return re.sub(r"^(tiers|background)\b", r"--\1", message)
+    message = message.replace("into the background.", "into the --background.")
+    return re.sub(r"^(tiers|background|interventions)\b", r"--\1", message)

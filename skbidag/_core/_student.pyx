@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False
-"""Student t densities of one scatter matrix, and expectations of cells under them.
+"""Student t densities of scatter matrices, and expectations of cells under them.
 
 With T the scatter matrix and D(Q) = z_Q' T_QQ^-1 z_Q, a child with p parents P has in a
 row of deviations z from the mean the density
@@ -15,6 +15,10 @@ With m and w the prediction of x from the set S of the others and its precision,
 So a DAG's density is, as a function of x, a product of powers of such quadratics, one
 from the cell's own family (S are its parents) and two from each child's (S are the
 child's other parents, with a positive power, and these and the child).
+
+Where each child has rows of its own to learn from, and so another mean and another T,
+one more variable is 1 in every row and in every set. T then has the products about one
+point for all, and the constant's regressions are the means (:class:`Regressions`).
 
 The expectation of x is an integral over a sum of such products, one for each blanket:
 the families that have x, which several DAGs may share. With many degrees of freedom
@@ -577,12 +581,16 @@ cdef class Regressions:
 
     Parameters
     ----------
-    scatter : ndarray of shape (n, n)
-        The posterior scatter matrix T.
-    floor : ndarray of shape (n,)
+    scatter : ndarray of shape (n_groups, n, n)
+        Posterior scatter matrices T, one for each group of rows to learn from.
+    floor : ndarray of shape (n_groups, n)
         The least variances.
-    offset, df : float
-        See above; `df` are the degrees of freedom without parents.
+    offset : float
+        See above.
+    df : ndarray of shape (n_groups,)
+        The degrees of freedom without parents.
+    groups : ndarray of int32, shape (n_sets,)
+        The group that each regression is learned from.
     nodes : ndarray of int32, shape (n_sets,)
         What is regressed.
     first : ndarray of int32, shape (n_sets + 1,)
@@ -592,7 +600,7 @@ cdef class Regressions:
     """
 
     cdef:
-        readonly double offset, df
+        readonly double offset, df  # the fewest of all groups
         readonly Py_ssize_t n_sets
         Py_ssize_t n
         const int32_t[::1] nodes, first, members
@@ -606,15 +614,16 @@ cdef class Regressions:
         double[:, ::1] location, rest
 
     def __init__(
-        self, const double[:, ::1] scatter, const double[::1] floor, double offset,
-        double df, const int32_t[::1] nodes, const int32_t[::1] first,
+        self, const double[:, :, ::1] scatter, const double[:, ::1] floor,
+        double offset, const double[::1] df, const int32_t[::1] groups,
+        const int32_t[::1] nodes, const int32_t[::1] first,
         const int32_t[::1] members,
     ):
-        cdef Py_ssize_t f, p
+        cdef Py_ssize_t f, p, g
         sizes = np.diff(first)
         ends = np.cumsum(sizes * (sizes + 1) // 2 + sizes)
-        self.offset, self.df = offset, df
-        self.n, self.n_sets = scatter.shape[0], nodes.shape[0]
+        self.offset, self.df = offset, np.min(df)
+        self.n, self.n_sets = scatter.shape[1], nodes.shape[0]
         self.nodes, self.first, self.members = nodes, first, members
         self.start = np.concatenate([[0], ends]).astype(np.intp)
         self.numbers = np.zeros(self.start[self.n_sets] + 1)
@@ -626,9 +635,9 @@ cdef class Regressions:
         self.rest = np.zeros((self.n_sets + 1, SKB_TILE))
         with nogil:
             for f in range(self.n_sets):
-                p = first[f + 1] - first[f]
-                self.factorize(scatter, floor, f, p)
-                self.half_df[f] = 0.5 * (df + p)
+                p, g = first[f + 1] - first[f], groups[f]
+                self.factorize(scatter[g], floor[g], f, p)
+                self.half_df[f] = 0.5 * (df[g] + p)
                 self.constant[f] = (
                     lgamma(self.half_df[f] + 0.5) - lgamma(self.half_df[f])
                     + 0.5 * skb_log(self.precision[f] / 3.141592653589793238463)

@@ -28,6 +28,7 @@ from skbidag._predictive._categorical import CategoricalPredictor
 from skbidag._predictive._gaussian import (
     ConstantsPredictor,
     LinearPredictor,
+    OwnRowsPredictor,
     StudentPredictor,
 )
 from skbidag._predictive._mixed import MixedPredictor
@@ -41,7 +42,10 @@ from skbidag.scores import (
     MixedPredictiveScore,
     PredictiveScore,
 )
-from skbidag.scores._interventional import InterventionalLinearScore
+from skbidag.scores._interventional import (
+    InterventionalBGe,
+    InterventionalLinearScore,
+)
 
 
 @singledispatch
@@ -53,6 +57,7 @@ def _predictor(score, samples):
 _predictor.register(LinearPredictiveScore, LinearPredictor)
 _predictor.register(BGe, StudentPredictor)
 _predictor.register(InterventionalLinearScore, ConstantsPredictor)
+_predictor.register(InterventionalBGe, OwnRowsPredictor)
 _predictor.register(CategoricalPredictiveScore, CategoricalPredictor)
 _predictor.register(MixedPredictiveScore, MixedPredictor)
 

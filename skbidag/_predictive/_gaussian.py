@@ -10,6 +10,7 @@ observed, the expectation is an integral in one dimension (``_core/_student.pyx`
 Where some are not, it takes the DAG for a normal distribution about the regressions.
 """
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from itertools import chain
 
@@ -147,23 +148,37 @@ class ConstantsPredictor(LinearPredictor):
         )
 
 
-class StudentPredictor(LinearPredictor):
-    """The same for BGe, whose densities are Student t of one scatter matrix T.
+class StudentMixin(ABC):
+    """Densities and expectations of BGe, whose families are Student t.
 
-    Λ is T⁻¹ here, without the edges that a DAG lacks.
+    Where another cell of the row is unobserved, expectations are those of the class
+    that this is mixed into.
     """
 
-    def __init__(self, score, samples):
-        super().__init__(score, samples)
-        _, scatter, floor, self.offset, self.df = score.student_t()
-        self.constants = scatter, floor, self.offset, self.df
+    # Scatter matrices, least variances, offset and degrees of freedom, and the group
+    # of rows that each child is learned from; see `Regressions`
+    constants: tuple
+    group: np.ndarray
+
+    @abstractmethod
+    def _columns(self, z):
+        """Rows with all variables of the regressions."""
+
+    @cached_property
+    def _members(self):
+        """What each family's child is regressed on, and the child, as plain numbers."""
+        families = self.families
+        parents = (tuple(parents.tolist()) for parents in families.parents)
+        return list(zip(parents, families.node.tolist(), strict=True))
 
     @cached_property
     def _of_families(self):
-        return self._regressions(self.families.node, self.families.parents)
+        sets, nodes = zip(*self._members, strict=True)
+        return self._regressions(nodes, sets, self.group[list(nodes)])
 
-    def _regressions(self, nodes, sets):
-        return Regressions(*self.constants, np.asarray(nodes, np.int32), *csr(sets))
+    def _regressions(self, nodes, sets, groups):
+        numbers = [np.asarray(of_set, np.int32) for of_set in (groups, nodes)]
+        return Regressions(*self.constants, *numbers, *csr(sets))
 
     def _slices(self, n_rows):
         return gen_batches(n_rows, ROWS_IN_CACHE)
@@ -173,7 +188,7 @@ class StudentPredictor(LinearPredictor):
 
     def _densities(self, z, regressions):
         """Log densities of the regressions' nodes given their sets, row by row."""
-        tiles = _tiles(z)
+        tiles = _tiles(self._columns(z))
         terms = np.empty((regressions.n_sets, padded(len(z))))
         regressions.log_densities(tiles, terms)
         return terms
@@ -205,7 +220,8 @@ class StudentPredictor(LinearPredictor):
             terms = self._densities(here, self._of_families)
             weights = Weights(self._log_weights(terms))
             for node, (chosen, cell) in zip(nodes, cells, strict=True):
-                expected = _expectation(cell, here, chosen.log_sums(weights))
+                log_weights = chosen.log_sums(weights)
+                expected = _expectation(cell, self._columns(here), log_weights)
                 result[rows[part], node] = expected
 
     def _cell(self, node):
@@ -220,9 +236,11 @@ class StudentPredictor(LinearPredictor):
         """
         chosen = self.families.blankets(node)
         numbers, sets, powers = {}, [], []
+        _, _, _, df = self.constants
         for family in chosen.families.tolist():
             parents, child = self._members[family]
-            size = self.df + len(parents)
+            group = self.group[child]
+            size = df[group] + len(parents)
             if child == node:
                 used = (parents,)
                 powers.append((-(size + 1) / 2,))
@@ -230,17 +248,27 @@ class StudentPredictor(LinearPredictor):
                 others = tuple(parent for parent in parents if parent != node)
                 used = others, tuple(sorted((*others, child)))
                 powers.append((size / 2, -(size + 1) / 2))
-            sets.append([numbers.setdefault(s, len(numbers)) for s in used])
-        of_node = self._regressions(np.full(len(numbers), node), list(numbers))
+            sets.append([numbers.setdefault((group, s), len(numbers)) for s in used])
+        groups, regressors = zip(*numbers, strict=True)
+        of_node = self._regressions(np.full(len(groups), node), regressors, groups)
         powers = np.array([*chain.from_iterable(powers)])
         return chosen, Cell(of_node, *csr(sets), powers, chosen.first, chosen.members)
 
-    @cached_property
-    def _members(self):
-        """Parents and child of each family, as plain numbers."""
-        families = self.families
-        parents = (tuple(parents.tolist()) for parents in families.parents)
-        return list(zip(parents, families.node.tolist(), strict=True))
+
+class StudentPredictor(StudentMixin, LinearPredictor):
+    """The same for BGe, whose densities are Student t of one scatter matrix T.
+
+    Λ is T⁻¹ here, without the edges that a DAG lacks.
+    """
+
+    def __init__(self, score, samples):
+        super().__init__(score, samples)
+        _, scatter, floor, offset, self.df = score.student_t()
+        self.constants = scatter[None], floor[None], offset, np.array([self.df])
+        self.group = np.zeros(len(scatter), dtype=np.int32)
+
+    def _columns(self, z):
+        return z
 
     # Several cells unobserved: in a DAG with all edges the joint density is Student t,
     # and what follows is exact. In others it is for many degrees of freedom.
@@ -253,6 +281,27 @@ class StudentPredictor(LinearPredictor):
         of_dag = self.families.of_dag_by_dag
         terms = self._densities(z, self._of_families)
         return self._log_weights(terms, np.where(touched[of_dag], np.int32(-1), of_dag))
+
+
+class OwnRowsPredictor(StudentMixin, ConstantsPredictor):
+    """The same for BGe where each child has rows of its own to learn from.
+
+    Families have scatter matrices and means of their own rows, and so a constant
+    beside their parents: the last variable, which is 1 in every row.
+    """
+
+    def __init__(self, score, samples):
+        super().__init__(score, samples)
+        *constants, self.group = score.student_t_of_groups()
+        self.constants = tuple(constants)
+
+    def _columns(self, z):
+        return np.hstack([z, np.ones((len(z), 1))])
+
+    @cached_property
+    def _members(self):
+        one = self.samples.n_features
+        return [((*parents, one), child) for parents, child in super()._members]
 
 
 def _alike(missing):

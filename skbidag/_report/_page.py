@@ -157,6 +157,12 @@ def network_text(network, facts):
     names = ", ".join(escape(name) for name in facts["data"]["background"])
     if names:
         text += f" In the background, given and without parents: {names}."
+    if facts["data"]["interventions"]:
+        text += (
+            " Experiments tell more: every edge between a variable that was set and "
+            "one that was not has a direction, in all of an interventional "
+            "equivalence class."
+        )
     return text
 
 

@@ -261,7 +261,7 @@ class GraphDisplay:
             See `graph`.
         true_graph : array-like of shape (n_features, n_features), default=None
             A DAG or CPDAG to compare with. Unless `graph` is "dag", a DAG is turned
-            into its CPDAG.
+            into its CPDAG, with interventions that of the interventional class.
         ax : matplotlib Axes, default=None
             Where to draw. By default a new figure as large as the network needs.
         node_color : color, default="#E8EEF4"
@@ -284,7 +284,10 @@ class GraphDisplay:
             adjacency = estimator.cpdag_
             if graph == "consensus":
                 adjacency = _consensus(estimator, probabilities, threshold)
-            true_graph = _as_cpdag(true_graph, len(adjacency), names_of(estimator))
+            targets = getattr(estimator.dag_samples_, "targets", ())
+            true_graph = _as_cpdag(
+                true_graph, len(adjacency), names_of(estimator), targets
+            )
         else:
             raise ValueError(
                 f"graph must be 'consensus', 'cpdag' or 'dag', got {graph!r}."
@@ -347,12 +350,12 @@ class GraphDisplay:
         return display.plot(ax=ax, node_color=node_color, legend=legend)
 
 
-def _as_cpdag(true_graph, n_nodes, names):
+def _as_cpdag(true_graph, n_nodes, names, targets):
     """Turn a true DAG into its CPDAG; a CPDAG, or None, stays what it is."""
     true_graph = check_true_graph(true_graph, n_nodes, names)
     if true_graph is None or (true_graph & true_graph.T).any():
         return true_graph
-    return to_cpdag(true_graph)
+    return to_cpdag(true_graph, targets=targets)
 
 
 def _consensus(estimator, joined, threshold):

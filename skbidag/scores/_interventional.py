@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from skbidag._data import unique_rows
+from skbidag._data import check_weights, columns_of, encode_column, unique_rows
 from skbidag.scores.base import BaseScore
+from skbidag.scores.bge import BGe
 from skbidag.scores.capabilities import (
     CategoricalParameterScore,
     CategoricalPredictiveScore,
@@ -28,10 +29,6 @@ from skbidag.scores.capabilities import (
     PredictiveScore,
     RegressionScore,
 )
-
-# Rows without interventions, over the columns, with which independence is tested on
-# these rows alone: the first search space wants dependences as they are by themselves.
-ROWS_PER_COLUMN = 5
 
 
 @singledispatch
@@ -136,16 +133,7 @@ class InterventionalScore(BaseScore):
         return self._whole
 
     def test_data(self, X, sample_weight=None):
-        data, weights = self._whole.test_data(X, sample_weight)
-        rows = ~self.interventions.any(axis=1)
-        if rows.sum() < ROWS_PER_COLUMN * self.n_features_in_:
-            return data, weights
-        rows = np.flatnonzero(rows)
-        if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)[rows]
-        untouched = self._whole.with_same_levels()
-        X = _safe_indexing(X, rows)
-        return untouched.fit(X, sample_weight=sample_weight).test_data(X, sample_weight)
+        return self._whole.test_data(X, sample_weight)
 
     # What is asked of a node goes to the score of its rows.
 
@@ -234,6 +222,40 @@ class InterventionalRegressionScore(
         return self.scores_[node].regression_posterior(node, parents)
 
 
+class InterventionalBGe(InterventionalRegressionScore):
+    """The same of BGe, whose predictive densities are Student t."""
+
+    def student_t_of_groups(self):
+        """What the predictive densities of all families are made of.
+
+        They are those of :meth:`BGe.student_t`, of the rows of the child. So that all
+        are of the same deviations, from ``posterior_mean_``, families have one more
+        parent, the last variable, which is 1 in every row. With m the mean of a group
+        of rows as such a deviation, and w what it is worth in rows, the scatter matrix
+        is then T + w m m', beside w m and w, and what is left of the offset 1 + 1 / w
+        is 1.
+
+        Returns
+        -------
+        scatter, floor, offset, df, group
+            For each group of rows the scatter matrix and the least variances, an
+            offset, for each group the degrees of freedom, where a parent more counts,
+            and the group of each variable.
+        """
+        parts = list({id(score): score for score in self.scores_}.values())
+        group = np.array([parts.index(score) for score in self.scores_])
+        n, n_groups = self.n_features_in_, len(parts)
+        scatter, floor = np.zeros((n_groups, n + 1, n + 1)), np.zeros((n_groups, n + 1))
+        df = np.empty(n_groups)
+        for g, part in enumerate(parts):
+            mean, scatter[g, :n, :n], floor[g, :n], _, part_df = part.student_t()
+            with_one = np.append(mean - self.posterior_mean_, 1.0)
+            worth = part.alpha_mu + part.n_effective_
+            scatter[g] += worth * np.outer(with_one, with_one)
+            df[g] = part_df - 1.0
+        return scatter, floor, 1.0, df, group
+
+
 class InterventionalCategoricalScore(
     InterventionalPredictiveScore, CategoricalPredictiveScore
 ):
@@ -248,6 +270,13 @@ class InterventionalCategoricalScore(
     def n_levels_(self):
         """How many there are."""
         return self._whole.n_levels_
+
+    def test_data(self, X, sample_weight=None):
+        # row by row, as X has them: what was set differs between rows that are alike
+        columns, _ = columns_of(X)
+        names = [self._column_name(column) for column in range(len(columns))]
+        codes = [*map(encode_column, columns, self.categories_, names)]
+        return np.column_stack(codes), check_weights(sample_weight, len(codes[0]))
 
     def log_predictive_codes(self, codes, node, parents):
         return self.scores_[node].log_predictive_codes(codes, node, parents)
@@ -298,6 +327,10 @@ class InterventionalMixedScore(
         args = self, X, node, parents, random_state
         return MixedPredictiveScore.sample_predictive(*args)
 
+    def test_data(self, X, sample_weight=None):
+        rows = self.encode(X)  # as X has them, not distinct ones
+        return rows, check_weights(sample_weight, len(rows))
+
     def encode(self, X, missing="error"):
         return self._whole.encode(X, missing)
 
@@ -332,6 +365,7 @@ class InterventionalCellScore(InterventionalMixedScore, CellParameterScore):
 
 # What a score must be, and what it then is with interventions; the first that fits
 KINDS = [
+    ((BGe,), InterventionalBGe),
     (
         (LinearPredictiveScore, LinearParameterScore, RegressionScore),
         InterventionalRegressionScore,
