@@ -70,7 +70,9 @@ def make_network(kind, n, n_rows, seed):
     frame = pd.DataFrame(values, columns=[f"x{j}" for j in range(n)])
     for j in np.flatnonzero(categorical):
         frame[f"x{j}"] = pd.Categorical(
-            frame[f"x{j}"].astype(int), categories=range(levels[j])
+            frame[f"x{j}"].astype(int),
+            categories=range(levels[j]),
+            ordered=kind == "latent",
         )
     return frame, A, categorical
 

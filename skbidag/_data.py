@@ -208,6 +208,29 @@ def _declared(column):
     return None
 
 
+def ordered_columns(X):
+    """Tell which columns declare that their categories have an order.
+
+    Parameters
+    ----------
+    X : {array-like, dataframe} of shape (n_samples, n_features)
+        The data.
+
+    Returns
+    -------
+    ordered : ndarray of bool of shape (n_features,)
+        Ordered categorical columns of pandas. An Enum of polars lists its categories
+        in some order, whether they have one or not.
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return np.zeros(check_table(X).shape[1], dtype=bool)
+    types = [
+        getattr(column.to_native(), "dtype", None) for column in frame.iter_columns()
+    ]
+    return np.array([bool(getattr(of, "ordered", False)) for of in types])
+
+
 def complete_rows(X):
     """Tell which rows have a value in every cell.
 
