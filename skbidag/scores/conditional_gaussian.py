@@ -546,9 +546,10 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
             return rows
         rows = rows.copy()
         for k, scores in self._scores.items():
-            code = rows[:, k].astype(np.intp)
             # of a level that nobody has seen, nothing is known
-            rows[:, k] = np.where(code < 0, 0.0, scores[np.maximum(code, 0)])
+            known = rows[:, k] >= 0
+            code = np.where(known, rows[:, k], 0).astype(np.intp)
+            rows[:, k] = np.where(known, scores[code], 0.0)
         return rows
 
     def fill_table(  # noqa: D102
