@@ -8,6 +8,7 @@ Levels are labels: their order is only the order in which they are listed, and n
 integers are as good as others.
 """
 
+from datetime import date, time, timedelta
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -345,6 +346,14 @@ def check_categories(categories, n_features, name_of=str):
 def _check_labels(values, name, fractional=False):
     """Values of one sortable type without missing ones, or an error."""
     values = plain_values(values)
+    if values.dtype.kind in "mM" or any(
+        isinstance(value, date | time | timedelta)
+        for value in (values.tolist() if values.dtype.kind == "O" else ())
+    ):
+        raise ValueError(
+            f"Column {name} holds dates or times, which are neither numbers nor "
+            "categories: make them numbers, such as days since a date, or drop it."
+        )
     if values.dtype.kind not in "biufOUST":
         raise ValueError(f"Column {name} has dtype {values.dtype}: not categories.")
     if missing_cells(values).any():
@@ -368,6 +377,14 @@ def _check_labels(values, name, fractional=False):
                 f"Column {name} mixes values of the types {', '.join(types)}; "
                 "the categories of a column have one type."
             )
+        try:
+            distinct = [*set(values.tolist())]
+            sorted(distinct + distinct[:1])
+        except TypeError as error:
+            raise ValueError(
+                f"Column {name} holds values of the type {types[0]}, which are not "
+                "categories."
+            ) from error
     return values
 
 
