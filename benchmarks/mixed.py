@@ -5,23 +5,32 @@ Half of the columns are categorical, with two to four levels. Two kinds of netwo
 conditional   categories given their parents by a softmax, numbers linear in those of
               their parents that are numbers, with coefficients, means and noise of
               each cell of categories
-latent        a linear Gaussian network, half of whose variables are cut into categories
+latent        a linear Gaussian network, half of whose variables are cut into ordered
+              categories, as ``pandas.cut`` does
 
-Methods: "mixed" is ``score="auto"``; "categories" cuts the numbers into thirds and uses
-BDe; "numbers" takes the categories' codes as numbers and uses BGe; "pgmpy" is its hill
-climbing with the BIC of conditional Gaussian networks, within a limit of time and on
-two graphs of each setting. The others sample orders with the defaults, and their edges
-are ranked by probability.
+Methods: "mixed" is ``score="auto"``; "nominal" is the same without the order of
+categories (``ConditionalGaussian(ordinal=None)``), for latent networks; "categories"
+cuts the numbers into thirds and uses BDe; "numbers" takes the categories' codes as
+numbers and uses BGe. They sample orders with the defaults, and their edges are ranked
+by probability.
 
-    python benchmarks/mixed.py            # results/mixed.csv, an hour
+Peers, on two graphs of each setting and within a limit of time: "hc cg" is pgmpy's hill
+climbing with the BIC of conditional Gaussian networks, "pc kci" and "pc rcit" are
+causal-learn's PC with its kernel test and with the faster one (alpha 0.05), "ges cv" is
+its GES with the generalized score. A peer that takes too long is not asked about
+larger tables of the same kind. Seconds are of the processor.
+
+    python benchmarks/mixed.py            # results/mixed.csv, half an hour
     python benchmarks/mixed.py --quick
-    python benchmarks/mixed.py --n 40 --rows 1000 --graphs 3
+    python benchmarks/mixed.py --n 40 --rows 1000 --graphs 3 --which ours
     python benchmarks/mixed.py --times    # tables beside BGe's, and the search
 
 Average precision ("ap") and structural Hamming distance ("shd") are of CPDAGs.
 """
 
 import argparse
+import resource
+import signal
 import time
 import warnings
 from functools import partial
@@ -38,8 +47,8 @@ from skbidag.metrics import edge_average_precision, structural_hamming_distance
 from skbidag.scores import BGe, ConditionalGaussian
 
 KINDS = ("conditional", "latent")
-SIZES, N_GRAPHS = ((10, 200), (10, 1000), (10, 5000), (40, 200), (40, 1000)), 6
-PEER_SECONDS, PEER_GRAPHS = 60, 2
+COLUMNS, ROWS, N_GRAPHS = (10, 20, 40), (200, 1000, 5000), 5
+PEER_SECONDS, PEER_GRAPHS = 30, 2
 
 
 def make_network(kind, n, n_rows, seed):
@@ -70,7 +79,9 @@ def make_network(kind, n, n_rows, seed):
     frame = pd.DataFrame(values, columns=[f"x{j}" for j in range(n)])
     for j in np.flatnonzero(categorical):
         frame[f"x{j}"] = pd.Categorical(
-            frame[f"x{j}"].astype(int), categories=range(levels[j])
+            frame[f"x{j}"].astype(int),
+            categories=range(levels[j]),
+            ordered=kind == "latent",
         )
     return frame, A, categorical
 
@@ -138,41 +149,106 @@ def by_pgmpy(frame, categorical):
     return cpdag.astype(float), cpdag
 
 
+def by_causal_learn(frame, test):
+    """PC with a test by name; the codes of categories are numbers to it."""
+    from causallearn.search.ConstraintBased.PC import pc
+
+    X = frame.astype(float).to_numpy()
+    found = pc(X, alpha=0.05, indep_test=test, show_progress=False)
+    return as_cpdag(found.G.graph)
+
+
+def by_ges(frame, categorical):
+    """GES with the generalized score of kernels (Huang et al. 2018)."""
+    from causallearn.search.ScoreBased.GES import ges
+
+    X = frame.astype(float).to_numpy()
+    return as_cpdag(ges(X, score_func="local_score_CV_general")["G"].graph)
+
+
+def as_cpdag(graph):
+    """Edges of causal-learn's graph, as probabilities and as they are."""
+    # graph[i, j] = -1 is a tail at i, 1 an arrowhead at i
+    cpdag = (graph.T == 1) | ((graph == -1) & (graph.T == -1))
+    return cpdag.astype(float), cpdag
+
+
+def by_kci(frame, categorical):
+    """PC with the kernel test."""
+    return by_causal_learn(frame, "kci")
+
+
+def by_rcit(frame, categorical):
+    """PC with random features instead of kernels."""
+    return by_causal_learn(frame, "rcit")
+
+
 METHODS = {
     "mixed": lambda frame, categorical: ours(frame),
+    "nominal": lambda frame, categorical: ours(
+        frame, ConditionalGaussian(ordinal=None)
+    ),
     "categories": by_categories,
     "numbers": by_numbers,
 }
 
+PEERS = {"hc cg": by_pgmpy, "pc kci": by_kci, "pc rcit": by_rcit, "ges cv": by_ges}
 
-def run(setting, n_graphs, seed, peers):
-    """Rows of results of one setting."""
+
+def timed(method, frame, categorical):
+    """What a method finds, and the seconds of the processor that it takes."""
+    began = time.process_time()
+    found = method(frame, categorical)
+    return found, time.process_time() - began
+
+
+def timed_peer(method, frame, categorical):
+    """The same in a process that ends when it takes too long."""
+    resource.setrlimit(resource.RLIMIT_CPU, (PEER_SECONDS, PEER_SECONDS + 5))
+    return timed(method, frame, categorical)
+
+
+def run(setting, n_graphs, seed, which, too_slow):
+    """Rows of results of one setting; peers that take too long are remembered."""
     kind, n, n_rows = setting
-    rows, slow = [], set()
+    rows = []
     for graph in range(n_graphs):
         frame, A, categorical = make_network(kind, n, n_rows, [seed, n, n_rows, graph])
-        with_peers = peers and graph < PEER_GRAPHS
-        for method in [*METHODS, *(["pgmpy"] if with_peers else [])]:
-            row = dict(kind=kind, n=n, N=n_rows, graph=graph, method=method)
-            if method in METHODS:
-                began = time.perf_counter()
-                probabilities, cpdag = METHODS[method](frame, categorical)
-                row |= {"status": "ok", "seconds": time.perf_counter() - began}
-            elif method in slow:
+        row = dict(kind=kind, n=n, N=n_rows, graph=graph)
+        for method in METHODS if "ours" in which else ():
+            if method == "nominal" and kind != "latent":
+                continue  # as "mixed"
+            found = timed(METHODS[method], frame, categorical)
+            rows.append(row | {"method": method} | judged(A, *found))
+        if "peers" not in which or graph >= PEER_GRAPHS:
+            continue
+        for peer, function in PEERS.items():
+            if any(k == kind and m <= n and r <= n_rows for k, m, r in too_slow[peer]):
                 continue
+            outcome = in_process(timed_peer, function, frame, categorical)
+            if outcome["status"] == "ok":
+                rows.append(row | {"method": peer} | judged(A, *outcome["result"]))
             else:
-                outcome = in_process(by_pgmpy, frame, categorical, timeout=PEER_SECONDS)
-                row["status"] = outcome["status"]
-                if row["status"] != "ok":
-                    slow.add(method)
-                    rows.append(row)
-                    continue
-                row["seconds"] = outcome["seconds"]
-                probabilities, cpdag = outcome["result"]
-            row["ap"] = edge_average_precision(A, probabilities, "cpdag")
-            row["shd"] = structural_hamming_distance(A, cpdag, "cpdag")
-            rows.append(row)
+                too_slow[peer].append(setting)
+                rows.append(row | {"method": peer, "status": why(outcome["status"])})
     return rows
+
+
+def why(status):
+    """Why a process ended."""
+    ended = f"ended with code -{int(signal.SIGXCPU)}"
+    return "time limit" if status == ended else status
+
+
+def judged(A, found, seconds):
+    """How near what was found is to a DAG."""
+    probabilities, cpdag = found
+    return {
+        "status": "ok",
+        "seconds": seconds,
+        "ap": edge_average_precision(A, probabilities, "cpdag"),
+        "shd": structural_hamming_distance(graphs.to_cpdag(A), cpdag, kind="dag"),
+    }
 
 
 # --------------------------------------------------------------------------- times
@@ -250,11 +326,13 @@ def summary(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kind", nargs="+", default=KINDS, choices=KINDS)
-    parser.add_argument("--n", type=int, nargs="+", help="columns")
-    parser.add_argument("--rows", type=int, nargs="+", help="rows")
+    parser.add_argument("--n", type=int, nargs="+", default=COLUMNS)
+    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
     parser.add_argument("--graphs", type=int, default=N_GRAPHS, help="of each setting")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-peers", action="store_true", help="without pgmpy")
+    parser.add_argument(
+        "--which", nargs="+", default=("ours", "peers"), choices=("ours", "peers")
+    )
     parser.add_argument("--times", action="store_true", help="of tables and searches")
     parser.add_argument(
         "--quick", action="store_true", help="two graphs of one setting, not written"
@@ -263,26 +341,27 @@ def main():
     if args.times:
         print_times()
         return
-    sizes = SIZES
-    if args.n or args.rows:
-        sizes = [*product(args.n or (10, 40), args.rows or (200, 1000, 5000))]
     if args.quick:
-        sizes, args.graphs = [(10, 200)], 2
-    settings = [(kind, *size) for kind, size in product(args.kind, sizes)]
+        args.n, args.rows, args.graphs = [10], [200], 2
+    settings = [*product(args.kind, args.n, args.rows)]
     # what is not run again stays
     rows, note = earlier_results(
         "mixed",
-        lambda row: (row["kind"], row["n"], row["N"]) not in settings,
-        f"{' and '.join(args.kind)} networks",
+        lambda row: (
+            (row["kind"], row["n"], row["N"]) not in settings
+            or ("peers" if row["method"] in PEERS else "ours") not in args.which
+        ),
+        " and ".join(args.which),
     )
     table = Table("kind:>12 n:d N:d method:>12 graphs:d ap:.3f shd:.1f seconds:.2f")
+    too_slow = {peer: [] for peer in PEERS}
     for setting in settings:
-        found = run(setting, args.graphs, args.seed, not args.no_peers)
+        found = run(setting, args.graphs, args.seed, args.which, too_slow)
         rows += found
         for row in summary(found):
             table.add(row)
         if not args.quick:
-            write_results("mixed", rows, packages=("pgmpy",), note=note)
+            write_results("mixed", rows, packages=("pgmpy", "causal-learn"), note=note)
 
 
 if __name__ == "__main__":

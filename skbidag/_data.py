@@ -8,6 +8,7 @@ Levels are labels: their order is only the order in which they are listed, and n
 integers are as good as others.
 """
 
+from datetime import date, time, timedelta
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -208,6 +209,29 @@ def _declared(column):
     return None
 
 
+def ordered_columns(X):
+    """Tell which columns declare that their categories have an order.
+
+    Parameters
+    ----------
+    X : {array-like, dataframe} of shape (n_samples, n_features)
+        The data.
+
+    Returns
+    -------
+    ordered : ndarray of bool of shape (n_features,)
+        Ordered categorical columns of pandas. An Enum of polars lists its categories
+        in some order, whether they have one or not.
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return np.zeros(check_table(X).shape[1], dtype=bool)
+    types = [
+        getattr(column.to_native(), "dtype", None) for column in frame.iter_columns()
+    ]
+    return np.array([bool(getattr(of, "ordered", False)) for of in types])
+
+
 def complete_rows(X):
     """Tell which rows have a value in every cell.
 
@@ -322,6 +346,14 @@ def check_categories(categories, n_features, name_of=str):
 def _check_labels(values, name, fractional=False):
     """Values of one sortable type without missing ones, or an error."""
     values = plain_values(values)
+    if values.dtype.kind in "mM" or any(
+        isinstance(value, date | time | timedelta)
+        for value in (values.tolist() if values.dtype.kind == "O" else ())
+    ):
+        raise ValueError(
+            f"Column {name} holds dates or times, which are neither numbers nor "
+            "categories: make them numbers, such as days since a date, or drop it."
+        )
     if values.dtype.kind not in "biufOUST":
         raise ValueError(f"Column {name} has dtype {values.dtype}: not categories.")
     if missing_cells(values).any():
@@ -345,6 +377,14 @@ def _check_labels(values, name, fractional=False):
                 f"Column {name} mixes values of the types {', '.join(types)}; "
                 "the categories of a column have one type."
             )
+        try:
+            distinct = [*set(values.tolist())]
+            sorted(distinct + distinct[:1])
+        except TypeError as error:
+            raise ValueError(
+                f"Column {name} holds values of the type {types[0]}, which are not "
+                "categories."
+            ) from error
     return values
 
 

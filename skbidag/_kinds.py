@@ -212,26 +212,28 @@ def warn_of_guesses(found, names, remedy="categorical_features", stacklevel=2):
         )
 
 
-def chosen_columns(categorical_features, n_features, names):
+def chosen_columns(
+    chosen_features, n_features, names, parameter="categorical_features"
+):
     """Turn names, indices or a mask into a mask."""
     chosen = np.zeros(n_features, dtype=bool)
-    if categorical_features is None:
+    if chosen_features is None:
         return chosen
-    given = np.asarray(categorical_features)
+    given = np.asarray(chosen_features)
     if given.dtype == bool:
         if given.shape != (n_features,):
             raise ValueError(
-                f"categorical_features as a mask must have shape ({n_features},), got "
+                f"{parameter} as a mask must have shape ({n_features},), got "
                 f"{given.shape}."
             )
         return given
     if given.ndim != 1:
         raise ValueError(
-            "categorical_features must be 'auto', None, or a list of names, indices "
+            f"{parameter} must be 'auto', None, or a list of names, indices "
             f"or booleans; got an array of shape {given.shape}."
         )
     for column in given.tolist():
-        chosen[resolve_index(column, n_features, names, "categorical_features")] = True
+        chosen[resolve_index(column, n_features, names, parameter)] = True
     return chosen
 
 

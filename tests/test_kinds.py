@@ -1,5 +1,6 @@
 """Of what kind columns are: the rule as a table, and who follows it."""
 
+import datetime
 import re
 import warnings
 
@@ -300,3 +301,19 @@ def test_the_selector_follows_the_rule():
         assert len(selector.target_) == 2
         categories = OrderMCMCStructure(categorical_features=[0, 1, 2, 3], **QUICK)
         MarkovBlanketSelector(categories).fit((X > 0).astype(int), X[:, 0] > 0)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pd.date_range("2020-01-01", periods=3), "'b' holds dates or times"),
+        ([datetime.date(2020, 1, day) for day in (1, 2, 3)], "'b' holds dates or"),
+        (pd.to_timedelta([1, 2, 3], unit="s"), "'b' holds dates or times"),
+        ([[1], [2], [3]], "'b' holds values of the type list"),
+        ([object()] * 3, "'b' holds values of the type object"),
+    ],
+)
+def test_what_is_no_category_is_told(column, message):
+    frame = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": column})
+    with pytest.raises(ValueError, match=message):
+        OrderMCMCStructure(n_iter=100).fit(frame)

@@ -117,6 +117,16 @@ cdef extern from *:
         }
     }
 
+    /* Where the constants of a cell with this count and prior may stand */
+    #define SKB_PLACES 256
+    static inline Py_ssize_t skb_place(double count, double alpha)
+    {
+        unsigned long long of_count, of_alpha;
+        memcpy(&of_count, &count, sizeof(count));
+        memcpy(&of_alpha, &alpha, sizeof(alpha));
+        return ((of_count ^ of_alpha * 3) * 0x9E3779B97F4A7C15ull) >> 56;
+    }
+
     SKB_CLONES void skb_add_array(double *target, const double *source,
             Py_ssize_t size)
     {
@@ -139,6 +149,8 @@ cdef extern from *:
     }
     """
     enum: SKB_LANES
+    enum: SKB_PLACES
+    Py_ssize_t skb_place(double, double) noexcept nogil
     void skb_sweep(
         double*, const double*, const double*, double*, double, Py_ssize_t
     ) noexcept nogil
@@ -229,8 +241,10 @@ cdef class MixedWalk:
         Py_ssize_t mask                # of the categorical candidates at hand
         # Constants of the slots by the number of continuous candidates.
         double[:, ::1] constant
-        double[::1] offset
-        double offset_count, offset_alpha, log_share
+        # Constants of cells by count and prior, which are few, in many cells: a row of
+        # each, at a place that a hash of both gives.
+        double[:, ::1] offset
+        double[::1] offset_count, offset_alpha, log_share
 
     def __init__(
         self, codes, values, weights, n_levels, double pseudo_count, double alpha_mu,
@@ -340,8 +354,10 @@ cdef class MixedWalk:
         self.value = np.empty(SKB_LANES)
         self.lane_column = np.zeros(SKB_LANES, dtype=np.intp)
         self.constant = np.empty((len(self.slot_column), self.n_numbers + 1))
-        self.offset = np.empty(self.n_numbers + 3)
-        self.offset_count = -1.0
+        self.offset = np.empty((SKB_PLACES, self.n_numbers + 3))
+        self.offset_count = np.full(SKB_PLACES, -1.0)
+        self.offset_alpha = np.empty(SKB_PLACES)
+        self.log_share = np.empty(SKB_PLACES)
         self.n_lanes = 0
 
         self.start[0, 0], self.start[0, 1] = 0, self.n_rows
@@ -625,34 +641,36 @@ cdef class MixedWalk:
         """Add the terms of a cell that depend on its count and on sizes alone."""
         cdef:
             Py_ssize_t size, added = self.n_tail
+            Py_ssize_t place = skb_place(count, alpha)
             double joint
             double* constant = &self.constant[slot, 0]
-        if count != self.offset_count or alpha != self.offset_alpha:
-            self.set_offsets(count, alpha, n_cells)
+            const double* offset = &self.offset[place, 0]
+        if count != self.offset_count[place] or alpha != self.offset_alpha[place]:
+            self.set_offsets(place, count, alpha, n_cells)
         if self.narrow > self.n_numbers:
             # a continuous child: density of the child given l others
             for size in range(self.n_numbers + 1):
-                constant[size] += sign * self.offset[size + added - 1]
+                constant[size] += sign * offset[size + added - 1]
             return
         # a categorical child: probability of the cell, and density of l variables
-        joint = self.log_share
+        joint = self.log_share[place]
         for size in range(added):
-            joint += self.offset[size]
+            joint += offset[size]
         for size in range(self.n_numbers + 1):
             constant[size] += sign * joint
-            joint += self.offset[size + added]
+            joint += offset[size + added]
 
     cdef void set_offsets(
-        self, double count, double alpha, double n_cells
+        self, Py_ssize_t place, double count, double alpha, double n_cells
     ) noexcept nogil:
         """Constants of a variable given l others, in a cell with so many rows."""
         cdef:
             Py_ssize_t size, n = <Py_ssize_t> count
             double common, log_gamma, a = self.pseudo_count / n_cells
-        self.offset_count, self.offset_alpha = count, alpha
+        self.offset_count[place], self.offset_alpha[place] = count, alpha
         if self.child_levels:
             # what the count is worth; lnΓ(a) = lnΓ(1 + a) - ln a for small a, too
-            self.log_share = (
+            self.log_share[place] = (
                 lgamma(a + count) - lgamma(1 + a) + skb_log(self.pseudo_count)
                 - skb_log(n_cells)
             )
@@ -664,7 +682,7 @@ cdef class MixedWalk:
                 log_gamma = self.log_gamma[size + n]
             else:
                 log_gamma = lgamma((self.surplus + 1 + size + count) / 2)
-            self.offset[size] = (
+            self.offset[place, size] = (
                 common + log_gamma - self.log_gamma[size]
                 + (self.surplus + 2 * size + 1) / 2 * self.log_prior_scale
             )

@@ -9,6 +9,9 @@ L(S), and a child's score is
     s(child | parents) = L(parents and child) - L(parents).
 
 Markov equivalent DAGs have the same score, whatever kinds of columns their edges join.
+
+Ordered categories may be normal variables that are seen in classes only: then they are
+continuous here, and their values are drawn (``_latent.py``).
 """
 
 import math
@@ -19,7 +22,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln, logsumexp, ndtr, stdtr
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,14 +35,16 @@ from skbidag._data import (
     learn_levels,
     missing_cells,
     names_of,
+    ordered_columns,
     plain_values,
     unique_rows,
 )
-from skbidag._kinds import column_kinds
+from skbidag._kinds import chosen_columns, column_kinds
 from skbidag._sklearn import Interval, StrOptions
 from skbidag.scores._categorical import _collapse, _kernel_rows
 from skbidag.scores._density import EDGE_PENALTY
 from skbidag.scores._gaussian import least_residual_share, weighted_scatter
+from skbidag.scores._latent import draw_latents, normal_scores, thresholds
 from skbidag.scores._mixed import MixedWalks
 from skbidag.scores._noise import residual_scale
 from skbidag.scores._regression import in_units, regression_posterior
@@ -78,6 +83,9 @@ class ConditionalGaussian(
     score. With continuous columns alone this is :class:`BGe`, with categorical ones
     alone :class:`BDe`.
 
+    Categories with an order are taken for numbers that were cut at thresholds, and of
+    which only the class is seen.
+
     Parameters
     ----------
     equivalent_sample_size : float, default=1.0
@@ -98,17 +106,24 @@ class ConditionalGaussian(
     categories : "auto" or list, default="auto"
         The levels of each column, None for a continuous one. With "auto" they are the
         values seen in fit, or those that a category column of a frame declares.
+    ordinal : "auto", None or array-like, default="auto"
+        The categorical columns whose levels are classes of a normal variable, in their
+        order, by names, indices or a boolean mask. "auto" is what pandas declares as
+        ordered categories, None is no column.
 
     Attributes
     ----------
     is_categorical_ : ndarray of bool of shape (n_features,)
         Which columns are categorical.
+    is_ordinal_ : ndarray of bool of shape (n_features,)
+        Which of these are ordinal.
     categories_ : list of (ndarray or None)
         The levels of each column, None for a continuous one.
     n_levels_ : ndarray of int of shape (n_features,)
         How many there are, 0 for a continuous column.
     n_effective_ : float
-        Number of observations, the sum of the weights.
+        Number of observations, the sum of the weights; fewer where columns are ordinal,
+        as classes tell less than values.
     edge_penalty_ : float
         The penalty that was used.
     log_prior_odds_ : ndarray of shape (n_features, n_features)
@@ -142,6 +157,13 @@ class ConditionalGaussian(
     family, and the product of them for the DAG. With ``continuous_causes=False`` it is
     the DAG's marginal likelihood.
 
+    The values of ordinal columns are drawn given their classes and all other columns,
+    with a normal distribution of all columns, and the score is that of the drawn
+    values. Densities and probabilities are of the classes themselves: a parent counts
+    by its normal score, the expectation of a normal variable in its class, and an
+    ordinal child's levels have the probabilities that its Student t distribution has
+    between thresholds.
+
     References
     ----------
     Lauritzen & Wermuth (1989). Graphical models for associations between variables,
@@ -166,6 +188,7 @@ class ConditionalGaussian(
         "continuous_causes": ["boolean"],
         "categorical_features": [StrOptions({"auto"}), None, "array-like"],
         "categories": [StrOptions({"auto"}), list],
+        "ordinal": [StrOptions({"auto"}), None, "array-like"],
     }
 
     def __init__(
@@ -176,6 +199,7 @@ class ConditionalGaussian(
         continuous_causes: bool = True,
         categorical_features: ArrayLike | Literal["auto"] | None = "auto",
         categories: list | Literal["auto"] = "auto",
+        ordinal: ArrayLike | Literal["auto"] | None = "auto",
     ):
         self.equivalent_sample_size = equivalent_sample_size
         self.alpha_mu = alpha_mu
@@ -183,6 +207,7 @@ class ConditionalGaussian(
         self.continuous_causes = continuous_causes
         self.categorical_features = categorical_features
         self.categories = categories
+        self.ordinal = ordinal
 
     # What tables cost, by measurement: a lane for each cell in them
     @property
@@ -193,13 +218,13 @@ class ConditionalGaussian(
     @property
     def set_seconds(self):
         """About how long one parent set takes in a table without outsiders."""
-        n_numbers = np.count_nonzero(~self.is_categorical_)
+        n_numbers = np.count_nonzero(~self._divides)
         pass_over_rows = 1e-8 * len(self._counts) / 2.0 ** min(n_numbers, 60)
         return 2e-7 + 3e-8 * self._mean_cells(self.n_features_in_) + pass_over_rows
 
     def _mean_cells(self, n_candidates):
         """Cells of a set of some candidates, on average."""
-        levels = self.n_levels_[self.is_categorical_]
+        levels = self.n_levels_[self._divides]
         share = min(1.0, n_candidates / self.n_features_in_)
         log_mean = share * np.log((1 + levels) / 2).sum()
         return min(float(len(self._counts)), np.exp(min(log_mean, 100.0)))
@@ -210,21 +235,48 @@ class ConditionalGaussian(
         self._validate_params()
         columns, declared = columns_of(X)
         weights = check_weights(sample_weight, len(columns[0]))
-        self.is_categorical_ = self._find_kinds(X, weights)
+        asked = self._find_ordinal(X)
+        self.is_categorical_ = self._find_kinds(X, weights) | asked
         # A row of weight zero is absent: its values are not levels either.
         keep = weights > 0
         columns, weights = [values[keep] for values in columns], weights[keep]
         self.categories_ = self._find_levels(columns, declared)
         levels = [0 if known is None else len(known) for known in self.categories_]
         self.n_levels_ = np.array(levels, dtype=np.intp)
+        self.is_ordinal_ = asked & (self.n_levels_ > 1)
+        self._check_order(declared)
         self.forbidden_edges_ = np.zeros((len(levels), len(levels)), dtype=bool)
         if not self.continuous_causes:
-            self.forbidden_edges_ |= ~self.is_categorical_[:, None]
-            self.forbidden_edges_ &= self.is_categorical_
+            self.forbidden_edges_ |= ~self._divides[:, None]
+            self.forbidden_edges_ &= self._divides
         # distinct rows in an order of their own: sums are the same to the last bit in
         # whatever order rows are, and whether a row has the weight 2 or is there twice
         rows, _, which = unique_rows(self._as_numbers(columns) + 0.0)
         self._set_rows(rows, np.bincount(which, weights=weights))
+
+    @property
+    def _divides(self):
+        """Which columns make cells; all others are numbers, or classes of some."""
+        return self.is_categorical_ & ~self.is_ordinal_
+
+    def _find_ordinal(self, X):
+        """The columns that are to be ordinal."""
+        if isinstance(self.ordinal, str):
+            return ordered_columns(X)
+        return chosen_columns(
+            self.ordinal, self.n_features_in_, names_of(self), "ordinal"
+        )
+
+    def _check_order(self, declared):
+        """Labels have no order of their own."""
+        for k in np.flatnonzero(self.is_ordinal_):
+            stated = declared[k] is not None or not isinstance(self.categories, str)
+            if not stated and self.categories_[k].dtype.kind not in "biuf":
+                raise ValueError(
+                    f"Column {self._column_name(k)} cannot be ordinal: its levels "
+                    f"{self.categories_[k][:3].tolist()}... have no order. Make it an "
+                    "ordered categorical column, or list its levels in `categories`."
+                )
 
     def _find_kinds(self, X, weights):
         if not isinstance(self.categories, str):
@@ -274,20 +326,42 @@ class ConditionalGaussian(
 
     def _set_rows(self, rows, counts):
         """Keep the rows, and take the prior's mean and units from them."""
-        categorical, continuous = self.is_categorical_, ~self.is_categorical_
-        self.n_effective_ = float(counts.sum())
-        mean, unit = np.zeros(len(categorical)), np.ones(len(categorical))
-        if continuous.any():
-            X = rows[:, continuous]
-            mean[continuous], unit[continuous] = self._scale(
-                X, rows[:, categorical], counts
+        self._take_rows(rows, counts)
+        divides, numbers, drawn = self._divides, ~self._divides, self._drawn
+        mean, unit = np.zeros(len(divides)), np.ones(len(divides))
+        if numbers.any():
+            mean[numbers], unit[numbers] = self._scale(
+                drawn[:, numbers], drawn[:, divides], self._counts
             )
         self._set_prior(rows, counts, mean, unit)
+
+    def _take_rows(self, rows, counts):
+        """Keep the rows, and draw what of ordinal columns is not seen."""
+        self._rows, self._row_counts = rows, counts
+        self._cuts = {
+            int(k): thresholds(
+                rows[:, k].astype(np.intp),
+                counts,
+                self.n_levels_[k],
+                self.equivalent_sample_size,
+            )
+            for k in np.flatnonzero(self.is_ordinal_)
+        }
+        self._scores = {k: normal_scores(cuts) for k, cuts in self._cuts.items()}
+        if self._cuts:
+            self._drawn, self._seen_rows, self._counts = draw_latents(
+                rows, counts, self._cuts, self._divides
+            )
+        else:
+            self._drawn = self._seen_rows = rows
+            self._counts = counts
+        self.n_effective_ = float(self._counts.sum())
 
     def with_same_levels(self):
         """A copy, not fitted, with the kinds and levels of the columns of this one."""
         score = clone(self)
         score.categories = list(self.categories_)
+        score.ordinal = self.is_ordinal_
         return score
 
     @classmethod
@@ -302,21 +376,27 @@ class ConditionalGaussian(
 
     def _set_prior(self, rows, counts, mean, unit):
         """Keep the rows as codes and as deviations in the prior's units."""
-        categorical = self.is_categorical_
-        self._mean, self._unit = mean, unit
-        self._codes = np.where(categorical, rows, 0).astype(np.int32)
-        self._values = self._deviations(rows)
-        self._counts, self._kept = counts, _Kept()
+        if rows is not self._rows:
+            self._take_rows(rows, counts)
+        self._mean, self._unit, self._kept = mean, unit, _Kept()
+        self._codes = np.where(self._divides, self._drawn, 0).astype(np.int32)
+        self._values = self._deviations(self._drawn)
+        self._seen_values = self._values
+        if self._cuts:
+            self._seen_values = self._deviations(self._seen_rows)
+        counts = self._counts
+        # a number, or a class of one, is a constant among cells
+        n_levels = np.where(self._divides, self.n_levels_, 0)
         self._surplus = self.alpha_mu + 1.0
         self._prior_scale = self.alpha_mu**2 / (self.alpha_mu + 1)
-        levels = np.maximum(self.n_levels_, 1)  # a number is a constant there
+        levels = np.maximum(n_levels, 1)
         codes = _collapse(self._codes, counts, levels)
         self._categorical_walks = Walks(*_kernel_rows(*codes), levels)
         self._walks = MixedWalks(
             np.ascontiguousarray(self._codes.T),
             self._values,
             counts,
-            self.n_levels_,
+            n_levels,
             float(self.equivalent_sample_size),
             float(self.alpha_mu),
             self._surplus,
@@ -325,7 +405,7 @@ class ConditionalGaussian(
 
     def _scale(self, X, codes, counts):
         """Mean and unit of each continuous column."""
-        names = [self._column_name(k) for k in np.flatnonzero(~self.is_categorical_)]
+        names = [self._column_name(k) for k in np.flatnonzero(~self._divides)]
         largest = np.abs(X).max(axis=0)
         # powers of two, so that nothing is rounded
         size = np.exp2(np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
@@ -365,14 +445,11 @@ class ConditionalGaussian(
 
     def _deviations(self, rows):
         """The continuous columns from the prior mean, in units; 0 in the others."""
-        values = np.where(self.is_categorical_, 0.0, rows - self._mean)
+        values = np.where(self._divides, 0.0, rows - self._mean)
         return np.ascontiguousarray(values / self._unit)
 
     def test_data(self, X, sample_weight=None):  # noqa: D102
-        rows = np.where(
-            self.is_categorical_, self._codes, self._values * self._unit + self._mean
-        )
-        return rows, self._counts
+        return self._rows, self._row_counts
 
     # --------------------------------------------------------------- scoring
 
@@ -397,7 +474,7 @@ class ConditionalGaussian(
 
     def _log_evidence(self, columns):
         """Log marginal likelihood of a set of columns."""
-        cells = self._cells(columns)
+        cells = self._cells(columns, self._values)
         counts, scatter = cells.counts[:-1], cells.scatter[:-1]  # those with rows
         log_size = np.log(self.equivalent_sample_size)
         log_likelihood = (
@@ -431,17 +508,17 @@ class ConditionalGaussian(
             left = left - left[:, :, k, None] * row[:, None]
         return log_det
 
-    def _cells(self, columns):
-        """The cells that some columns make, and what is known of each."""
+    def _cells(self, columns, values):
+        """The cells that some columns make, and what values tell of each."""
         columns = np.sort(np.asarray(columns, dtype=np.intp))
-        categorical = self.is_categorical_[columns]
-        dividers, numbers = columns[categorical], columns[~categorical]
+        divides = self._divides[columns]
+        dividers, numbers = columns[divides], columns[~divides]
         known, cell = self._codes[:1, dividers], np.zeros(len(self._codes), np.intp)
         if len(dividers):
             known, _, cell = unique_rows(self._codes[:, dividers])
         # the last cell stands for all without rows
         size = len(known) + 1
-        weights, values = self._counts, self._values[:, numbers]
+        weights, values = self._counts, values[:, numbers]
         counts = np.bincount(cell, weights, size)
         log_n_cells = np.log(self.n_levels_[dividers]).sum()
         worth = np.exp(np.log(self.alpha_mu) - log_n_cells) + counts
@@ -459,14 +536,33 @@ class ConditionalGaussian(
             dividers, numbers, known, counts, worth, mean, scatter, log_n_cells
         )
 
-    def _known_cells(self, columns):
-        """The same, kept for the next rows."""
-        key = tuple(sorted(map(int, columns)))
+    def _known_cells(self, columns, latent=None):
+        """The cells of what is seen, and of one latent column; kept for the next rows.
+
+        Of ordinal columns the normal scores of their classes are seen.
+        """
+        key = (tuple(sorted(map(int, columns))), latent)
         if key not in self._kept:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            self._kept[key] = self._cells(columns)
+            values = self._seen_values
+            if latent is not None:
+                values = values.copy()
+                values[:, latent] = self._values[:, latent]
+            self._kept[key] = self._cells(columns, values)
         return self._kept[key]
+
+    def _seen(self, rows):
+        """Encoded rows with the normal scores of ordinal columns instead of codes."""
+        if not self._scores:
+            return rows
+        rows = rows.copy()
+        for k, scores in self._scores.items():
+            # of a level that nobody has seen, nothing is known
+            known = rows[:, k] >= 0
+            code = np.where(known, rows[:, k], 0).astype(np.intp)
+            rows[:, k] = np.where(known, scores[code], 0.0)
+        return rows
 
     def fill_table(  # noqa: D102
         self, node, candidates, outsiders, base_column, out, columns=None
@@ -475,7 +571,7 @@ class ConditionalGaussian(
         candidates = np.asarray(candidates, dtype=np.intp)
         outsiders = np.asarray(outsiders, dtype=np.intp)
         columns = np.asarray(columns, dtype=np.intp)
-        if self.is_categorical_[node] and self.is_categorical_[candidates].all():
+        if self._divides[node] and self._divides[candidates].all():
             self._fill_categories(
                 node, candidates, outsiders, columns, base_column, out
             )
@@ -487,7 +583,7 @@ class ConditionalGaussian(
 
         Counting takes a fraction of the time.
         """
-        number = ~self.is_categorical_[outsiders]
+        number = ~self._divides[outsiders]
         if number.any():
             self._fill(
                 node, candidates, outsiders[number], columns[number], base_column, out
@@ -610,10 +706,13 @@ class ConditionalGaussian(
         -------
         log_density : ndarray of shape (n_samples,)
             Of the value of `node` given those of `parents`: a Student t density in each
-            cell of a continuous child, and Bayes' rule over the levels of a categorical
-            one.
+            cell of a continuous child, its probabilities between thresholds of an
+            ordinal one, and Bayes' rule over the levels of another categorical one.
         """
         parents = np.asarray(parents, dtype=np.intp)
+        if self.is_ordinal_[node]:
+            return self._log_class_predictive(rows, node, parents)
+        rows = self._seen(rows)
         if not self.is_categorical_[node]:
             together = self._log_joint(rows, np.append(parents, node))
             return together - self._log_joint(rows, parents) - np.log(self._unit[node])
@@ -624,11 +723,11 @@ class ConditionalGaussian(
         return np.where(code < 0, log_unseen, known)
 
     def log_predictive_of_values(self, rows, node, parents, varied, values):  # noqa: D102
-        if self.is_categorical_[varied]:
+        if self.is_categorical_[varied] or self.is_ordinal_[node]:
             # levels are few
             return super().log_predictive_of_values(rows, node, parents, varied, values)
         parents = np.asarray(parents, dtype=np.intp)
-        family = np.append(parents, node)
+        family, rows = np.append(parents, node), self._seen(rows)
         if not self.is_categorical_[node]:
             together = self._log_joint_of_values(rows, family, varied, values)
             alone = self._log_joint_of_values(rows, parents, varied, values)
@@ -667,6 +766,22 @@ class ConditionalGaussian(
         # rounding must not make it negative
         distance = share[place] * np.maximum(distance, 0.0)
         return log_peak[place] - power[place] * np.log1p(distance)
+
+    def _log_class_predictive(self, rows, node, parents):
+        """Log probabilities of the classes of an ordinal child."""
+        p = self._class_probabilities(rows, node, parents)
+        code = rows[:, node].astype(np.intp)
+        known = np.take_along_axis(p, np.maximum(code, 0)[:, None], axis=1)[:, 0]
+        # a level that nobody has seen is as rare as one without rows
+        size = self.equivalent_sample_size
+        unseen = size / self.n_levels_[node] / (self.n_effective_ + size)
+        return np.log(np.where(code < 0, unseen, known))
+
+    def _class_probabilities(self, rows, node, parents):
+        """Probabilities of the classes of an ordinal child."""
+        location, scale, df = self._student_t(rows, node, parents)
+        z = (self._cuts[node] - location[:, None]) / scale[:, None]
+        return class_shares(z, partial(stdtr, df[:, None]))
 
     def _log_level_probabilities(self, rows, node, parents):
         """Log probabilities of the levels of a categorical child, by Bayes' rule."""
@@ -729,7 +844,8 @@ class ConditionalGaussian(
             Mean and standard deviation, or the most frequent code and 0.
         """
         if self.is_categorical_[node]:
-            return float(np.bincount(self._codes[:, node], self._counts).argmax()), 0.0
+            codes = self._rows[:, node].astype(np.intp)
+            return float(np.bincount(codes, self._row_counts).argmax()), 0.0
         variance = self._counts @ self._values[:, node] ** 2 / self.n_effective_
         return self._mean[node], self._unit[node] * np.sqrt(1.0 + variance)
 
@@ -754,16 +870,24 @@ class ConditionalGaussian(
         """
         parents = np.asarray(parents, dtype=np.intp)
         if self.is_categorical_[node]:
-            log_p = self._log_level_probabilities(rows, node, parents)
-            cumulative = np.exp(log_p).cumsum(axis=1)
+            if self.is_ordinal_[node]:
+                p = self._class_probabilities(rows, node, parents)
+            else:
+                seen = self._seen(rows)
+                p = np.exp(self._log_level_probabilities(seen, node, parents))
+            cumulative = p.cumsum(axis=1)
             drawn = rng.random_sample((len(rows), 1)) * cumulative[:, -1:]
             return (cumulative[:, :-1] <= drawn).sum(axis=1).astype(float)
         location, scale, df = self._student_t(rows, node, parents)
         return location + scale * rng.standard_t(df)
 
     def _student_t(self, rows, node, parents):
-        """Location, scale and degrees of freedom of a continuous child in each row."""
-        cells = self._known_cells(np.append(parents, node))
+        """Location, scale and degrees of freedom of a number in each row."""
+        latent = node if self.is_ordinal_[node] else None
+        cells, rows = (
+            self._known_cells(np.append(parents, node), latent),
+            self._seen(rows),
+        )
         place = cells.place(rows)
         child = np.flatnonzero(cells.numbers == node)[0]
         of_parents = np.flatnonzero(cells.numbers != node)
@@ -813,8 +937,11 @@ class ConditionalGaussian(
         deviation : callable or None
             Of rows, too: a continuous child's standard deviation in each.
         """
-        cells = self._known_cells(np.append(parents, node))
+        latent = node if self.is_ordinal_[node] else None
+        cells = self._known_cells(np.append(parents, node), latent)
         drawn = _DrawnCells(self, cells, rng)
+        if self.is_ordinal_[node]:
+            return partial(drawn.class_probabilities, node), None
         if self.is_categorical_[node]:
             return partial(drawn.level_probabilities, node), None
         return partial(drawn.expectation, node), partial(drawn.deviation, node)
@@ -882,7 +1009,7 @@ class _DrawnCells:
         self.mean = cells.mean + noise / np.sqrt(cells.worth)[:, None]
 
     def _in_units(self, rows, columns):
-        score = self.score
+        score, rows = self.score, self.score._seen(rows)
         return (rows[:, columns] - score._mean[columns]) / score._unit[columns]
 
     def _regression(self, node):
@@ -898,7 +1025,7 @@ class _DrawnCells:
         return child, others, coefficients, np.maximum(left, np.finfo(float).tiny)
 
     def expectation(self, node, rows):
-        """Expectation of a continuous child in each row."""
+        """Expectation of a number in each row."""
         child, others, coefficients, _ = self._regression(node)
         place = self.cells.place(rows)
         z = self._in_units(rows, self.cells.numbers[others])
@@ -909,9 +1036,15 @@ class _DrawnCells:
         return self.score._mean[node] + self.score._unit[node] * expected
 
     def deviation(self, node, rows):
-        """Standard deviation of a continuous child in each row."""
+        """Standard deviation of a number in each row."""
         variance = self._regression(node)[3][self.cells.place(rows)]
         return self.score._unit[node] * np.sqrt(variance)
+
+    def class_probabilities(self, node, rows):
+        """Probabilities of an ordinal child's classes in each row."""
+        location, spread = self.expectation(node, rows), self.deviation(node, rows)
+        z = (self.score._cuts[node] - location[:, None]) / spread[:, None]
+        return class_shares(z, ndtr)
 
     def level_probabilities(self, node, rows):
         """Probabilities of a categorical child's levels in each row, by Bayes' rule."""
@@ -928,6 +1061,30 @@ class _DrawnCells:
             log_p = log_p + log_scale[place] - distance / 2
         log_p = log_p.reshape(levels, -1).T
         return np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True))
+
+
+def class_shares(z, distribution):
+    """Probabilities between thresholds of a symmetric distribution about zero.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_rows, n_thresholds)
+        The thresholds.
+    distribution : callable
+        The distribution function.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_rows, n_thresholds + 1)
+        They add up to one, and none is zero.
+    """
+    ends = np.full((len(z), 1), np.inf)
+    low, high = np.hstack([-ends, z]), np.hstack([z, ends])
+    # in the lower tail, where probabilities have all their digits
+    swap = low > 0
+    low, high = np.where(swap, -high, low), np.where(swap, -low, high)
+    shares = np.maximum(distribution(high) - distribution(low), 1e-300)
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 class _Kept(dict):
