@@ -636,7 +636,7 @@
 
   // -------------------------------------------------------------------- events
 
-  function update({ keepCamera = false } = {}) {
+  function update() {
     shown = visible();
     state.places = shown.rows ? closeUp(shown.rows) : whole;
     byId("threshold-value").textContent = state.threshold.toFixed(2);
@@ -647,7 +647,7 @@
     describe();
     describeFocus();
     drawRows();
-    if (state.seesAll && !keepCamera) fit();
+    if (state.seesAll) fit();
     else look();
   }
 
