@@ -184,7 +184,7 @@ def test_trust_of_converged_chains(asia):
     assert "every DAG counts once" in found[2]["text"]
     assert found[2]["verdict"] == "good"
     assert "chosen from the data" in found[3]["text"]
-    assert "All variables were taken for categorical." in found[4]["text"]
+    assert "taken for categorical, a guess from their values" in found[4]["text"]
     assert _trust.headline(found).startswith("As far as the computation goes, yes.")
 
 
@@ -280,6 +280,15 @@ def with_interventions():
     return PartitionMCMCStructure(**SHORT).fit(frame, interventions=cells)
 
 
+def many_series():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(160, 2)), columns=["a", "b"])
+    frame["b"] += frame["a"]
+    return DynamicStructure(PartitionMCMCStructure(**SHORT)).fit(
+        frame, groups=np.repeat(np.arange(40), 4)
+    )
+
+
 FITTED = {
     "best alone": lambda: IterativeSearchStructure(n_draws=0, random_state=0).fit(
         gaussian(5)[1]
@@ -289,6 +298,7 @@ FITTED = {
     "mixed": lambda: PartitionMCMCStructure(**SHORT).fit(mixed()),
     "interventions": with_interventions,
     "two variables": lambda: PartitionMCMCStructure(**SHORT).fit(gaussian(2)[1]),
+    "many series": many_series,
     "dynamic": lambda: DynamicStructure(PartitionMCMCStructure(**SHORT)).fit(series()),
 }
 
@@ -313,6 +323,8 @@ def test_report_of_every_kind(kind, tmp_path, monkeypatch):
         # slices side by side, the present on the right
         x = dict(zip(network["names"], network["x"], strict=True))
         assert x["a"] == x["b"] > x["a[t-1]"] == x["b[t-1]"]
+        assert ">n_lags<" in text
+    assert ("first slice?" in text) == (kind == "many series")
     if kind == "interventions":
         assert "Experiments tell directions" in text
     if kind == "best alone":

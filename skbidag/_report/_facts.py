@@ -6,8 +6,9 @@ from importlib import metadata
 
 import numpy as np
 
+from skbidag._convergence import assess
 from skbidag._report._network import node_names
-from skbidag._report._trust import trust
+from skbidag._report._trust import convergence, trust
 
 PACKAGES = (
     "skbidag",
@@ -20,17 +21,17 @@ PACKAGES = (
 )
 
 
-def facts_of(estimator, reached, title):
+def facts_of(estimator, title, dynamic=None):
     """All that a page says of a fitted estimator, in Python's words.
 
     Parameters
     ----------
     estimator : estimator instance
         A fitted structure learner.
-    reached : Convergence
-        What its chains have reached.
     title : str
         What the page is about.
+    dynamic : DynamicStructure, default=None
+        What the estimator is the transition of.
 
     Returns
     -------
@@ -40,6 +41,12 @@ def facts_of(estimator, reached, title):
     """
     names = node_names(estimator)
     samples = estimator.dag_samples_
+    reached = assess(samples, estimator.log_score_trace_)
+    parameters, points = estimator.get_params(), trust(estimator, reached)
+    if dynamic is not None:
+        parameters = {**dynamic.get_params(deep=False), **parameters}
+        parameters.pop("estimator")
+        points[1:1] = trust_in_first_slice(dynamic)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": {
@@ -55,13 +62,24 @@ def facts_of(estimator, reached, title):
         "estimator": type(estimator).__name__,
         "parameters": {
             name: value if is_plain(value) else repr(value)
-            for name, value in estimator.get_params().items()
+            for name, value in parameters.items()
         },
         "result": result_of(estimator, reached),
-        "trust": trust(estimator, reached),
+        "trust": points,
         "warnings": [],
         "versions": versions(),
     }
+
+
+def trust_in_first_slice(dynamic):
+    """Whether the chains of the first slice have converged, if it has some."""
+    first = dynamic.initial_estimator_
+    if first is None:
+        return []
+    reached = assess(first.dag_samples_, first.log_score_trace_)
+    verdict, text = convergence(first, reached)
+    question = "Have those of the first slice?"
+    return [{"question": question, "verdict": verdict, "text": text}]
 
 
 def result_of(estimator, reached):

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from sklearn.utils.validation import check_is_fitted
 
-from skbidag._convergence import assess
 from skbidag._report._facts import facts_of
 from skbidag._report._page import make_page
 from skbidag._report._thumbnail import thumbnail
@@ -54,8 +53,7 @@ class ReportMixin:
         """
         check_is_fitted(self)
         estimator, dynamic = self._reported
-        reached = assess(estimator.dag_samples_, estimator.log_score_trace_)
-        facts = facts_of(estimator, reached, title or type(self).__name__)
+        facts = facts_of(estimator, title or type(self).__name__, dynamic)
         path = Path(path)
         page = make_page(facts, estimator, dynamic)
         path.write_text(page, encoding="utf-8", newline="\n")

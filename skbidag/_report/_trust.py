@@ -190,10 +190,16 @@ def kinds(estimator):
     """Which variables were taken for what."""
     found = np.asarray(estimator.feature_kinds_)
     categorical = np.flatnonzero(found == "categorical")
+    given = estimator.get_params(deep=False)
+    guessed = all(
+        isinstance(given[name], str) and given[name] == "auto"
+        for name in ("score", "categorical_features")
+    )
+    why = ", a guess from their values and types" if guessed else ""
     if len(categorical) == len(found):
-        text = "All variables were taken for categorical."
+        text = f"All variables were taken for categorical{why}."
     elif not len(categorical):
-        text = "All variables were taken for continuous."
+        text = f"All variables were taken for continuous{why}."
     else:
         names = names_of(estimator)
         named = [str(display_name(names, k)) for k in categorical[:MOST_NAMED]]
@@ -201,7 +207,7 @@ def kinds(estimator):
         more = f" and {rest} more" if rest else ""
         text = (
             f"{', '.join(named)}{more} were taken for categorical, the "
-            f"{len(found) - len(categorical)} others for continuous."
+            f"{len(found) - len(categorical)} others for continuous{why}."
         )
     if any(len(target) for target in estimator.dag_samples_.targets):
         text += " Experiments tell directions that watching alone does not."

@@ -300,16 +300,20 @@
   }
 
   // If letters get too small to be read, those labels stay that have room, as large as
-  // can be read: first the marked one's, then those with most edges.
+  // can be read: first the marked one's and its neighbors', then those with most edges.
   function drawLabels() {
     const { scale } = state.camera;
     const small = data.font_size * scale < SMALLEST_FONT;
     const size = small ? OVERVIEW_FONT / scale : data.font_size;
     const degree = new Array(nNodes).fill(0);
     for (const edge of shown.edges) { degree[edge.from] += 1; degree[edge.to] += 1; }
+    for (const { from, to } of shown.edges) {
+      if (from === state.focus) degree[to] += nNodes;
+      if (to === state.focus) degree[from] += nNodes;
+    }
+    if (state.focus !== null) degree[state.focus] = Infinity;
     const taken = [];
-    const order = [...shown.nodes].sort((a, b) =>
-      (b === state.focus) - (a === state.focus) || degree[b] - degree[a] || a - b);
+    const order = [...shown.nodes].sort((a, b) => degree[b] - degree[a] || a - b);
     for (const node of order) {
       const text = labelElements[node];
       text.setAttribute("font-size", size);
@@ -585,8 +589,9 @@
 
   const STYLES = [
     "fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family",
-    "font-weight", "text-anchor", "dominant-baseline", "paint-order", "vector-effect",
+    "font-weight", "text-anchor", "dominant-baseline", "paint-order",
   ];
+  const LENGTHS = ["stroke-width", "stroke-dasharray"];
 
   // The picture as it is seen, with its style inside.
   function picture() {
@@ -595,6 +600,14 @@
     originals.forEach((original, k) => {
       const style = getComputedStyle(original);
       for (const property of STYLES) copies[k].setAttribute(property, style.getPropertyValue(property));
+      if (style.vectorEffect === "non-scaling-stroke") {
+        // lengths on the screen in units of the scene, for not every program knows this
+        for (const property of LENGTHS) {
+          const onScreen = style.getPropertyValue(property);
+          copies[k].setAttribute(property, onScreen.replace(/[\d.]+(px)?/g, (length) =>
+            (parseFloat(length) / state.camera.scale).toFixed(3)));
+        }
+      }
       copies[k].removeAttribute("style");
       if (style.display === "none" || original.matches(".touch, title")) copies[k].remove();
     });
@@ -623,7 +636,7 @@
 
   // -------------------------------------------------------------------- events
 
-  function update({ keepCamera = false } = {}) {
+  function update() {
     shown = visible();
     state.places = shown.rows ? closeUp(shown.rows) : whole;
     byId("threshold-value").textContent = state.threshold.toFixed(2);
@@ -634,7 +647,7 @@
     describe();
     describeFocus();
     drawRows();
-    if (state.seesAll && !keepCamera) fit();
+    if (state.seesAll) fit();
     else look();
   }
 
