@@ -18,7 +18,7 @@ _HOMES = {
     "ExactStructure": "_exact",
     "Forecast": "_dynamic",
     "GESSkeleton": "_ges",
-    "GaussianNetwork": "_parameters",
+    "GaussianNetwork": "_gaussian_network",
     "IterativeSearchStructure": "_iterative",
     "MarkovBlanketSelector": "_selection",
     "OrderMCMCStructure": "_order",

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, chdtrc, chdtri, stdtr, stdtrit
-from sklearn.utils import check_random_state
 
-from skbidag._data import Seed, names_of
+from skbidag._data import names_of
 from skbidag._frames import make_frame, names_for_others, variable_labels
+from skbidag._gaussian_network import GaussianNetwork
+from skbidag._mixtures import mixture_moments, mixture_quantiles
 from skbidag._posterior import DAGSamples
 from skbidag.datasets import DiscreteNetwork
 from skbidag.graphs import check_adjacency, is_dag
@@ -35,9 +36,6 @@ from skbidag.scores import (
 # Entries of the largest table of probabilities that is told
 MAX_TABLE = 1 << 20
 
-# Halvings of the interval in which a mixture's quantile lies
-N_HALVINGS = 60
-
 
 class Term(NamedTuple):
     """One parameter: what it is, and its posterior distribution in short."""
@@ -49,76 +47,6 @@ class Term(NamedTuple):
     sd: float
     lower: float
     upper: float
-
-
-@dataclass(frozen=True, eq=False)
-class GaussianNetwork:
-    """A linear Gaussian network.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the variables.
-    intercepts : ndarray of shape (n_features,)
-        The intercept of each variable's regression on its parents.
-    coefficients : ndarray of shape (n_features, n_features)
-        ``coefficients[i, j]`` is that of the edge i -> j, 0 where there is none.
-    variances : ndarray of shape (n_features,)
-        What the parents leave of each variable's variance.
-    adjacency : ndarray of bool of shape (n_features, n_features)
-        ``adjacency[i, j]`` is the edge i -> j.
-    """
-
-    names: list
-    intercepts: NDArray[np.float64]
-    coefficients: NDArray[np.float64]
-    variances: NDArray[np.float64]
-    adjacency: NDArray[np.bool_]
-
-    @property
-    def mean(self) -> NDArray[np.float64]:
-        """Means of the variables."""
-        paths = np.linalg.inv(np.eye(len(self.names)) - self.coefficients)
-        return self.intercepts @ paths
-
-    @property
-    def covariance(self) -> NDArray[np.float64]:
-        """Their covariance matrix."""
-        paths = np.linalg.inv(np.eye(len(self.names)) - self.coefficients)
-        return paths.T * self.variances @ paths
-
-    def sample(
-        self, n_samples: int, random_state: Seed = None, *, as_frame: bool = False
-    ) -> Any:
-        """Draw rows from the joint distribution.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of rows.
-        random_state : int, RandomState instance or None, default=None
-            Determines the rows. Pass an int for the same rows in every call.
-        as_frame : bool, default=False
-            Whether to return a pandas DataFrame.
-
-        Returns
-        -------
-        rows : {ndarray, DataFrame} of shape (n_samples, n_features)
-            The rows.
-        """
-        rng = check_random_state(random_state)
-        noise = rng.standard_normal((n_samples, len(self.names)))
-        paths = np.linalg.inv(np.eye(len(self.names)) - self.coefficients)
-        rows = (self.intercepts + noise * np.sqrt(self.variances)) @ paths
-        if not as_frame:
-            return rows
-        return make_frame(dict(zip(self.names, rows.T, strict=True)))
-
-    def __repr__(self):
-        return (
-            f"{type(self).__name__}(n_nodes={len(self.names)}, "
-            f"n_edges={self.adjacency.sum()})"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,11 +200,11 @@ class AveragedFamily:
         deviation = np.array([p.deviation[k] for p, k in posteriors])
         scale = np.array([p.scale[k] for p, k in posteriors])
         df = np.array([p.df for p, _ in posteriors])
-        mean, sd = _mixture_moments(weight, location, deviation)
+        mean, sd = mixture_moments(weight, location, deviation)
         probability = min(float(weight.sum()), 1.0)
         tails = np.array([(1 - level) / 2, (1 + level) / 2])
         ends = location + scale * stdtrit(df, tails[:, None])
-        lower, upper = _mixture_quantiles(
+        lower, upper = mixture_quantiles(
             lambda x: stdtr(df, (x[:, None] - location) / scale) @ weight,
             tails,
             ends,
@@ -289,59 +217,18 @@ class AveragedFamily:
         posteriors = [family.posterior for family in self.members]
         residual = np.array([posterior.residual for posterior in posteriors])
         df = np.array([posterior.df for posterior in posteriors])
-        mean, sd = _mixture_moments(
+        mean, sd = mixture_moments(
             weight,
             np.array([posterior.variance for posterior in posteriors]),
             np.array([posterior.variance_deviation for posterior in posteriors]),
         )
         tails = np.array([(1 - level) / 2, (1 + level) / 2])
-        lower, upper = _mixture_quantiles(
+        lower, upper = mixture_quantiles(
             lambda x: chdtrc(df, residual / x[:, None]) @ weight,
             tails,
             residual / chdtri(df, tails[:, None]),
         )
         return Term("residual variance", "", 1.0, mean, sd, lower, upper)
-
-
-def _mixture_moments(weight, mean, deviation):
-    """Mean and standard deviation of a mixture, 0 where no component is."""
-    total = weight @ mean
-    # about the mixture's own mean, so that large numbers do not cancel
-    square = weight @ (deviation**2 + (mean - total) ** 2)
-    square += max(1 - weight.sum(), 0.0) * total**2
-    return float(total), float(np.sqrt(square))
-
-
-def _mixture_quantiles(cumulative, tails, ends, absent=0.0):
-    """Quantiles of a mixture of continuous distributions and of the number 0.
-
-    Parameters
-    ----------
-    cumulative : callable
-        Of numbers, their cumulative probabilities under the continuous part.
-    tails : ndarray of shape (2,)
-        The probabilities.
-    ends : ndarray of shape (2, n_components)
-        The components' quantiles, between which those of the mixture lie.
-    absent : float, default=0.0
-        Probability of the number 0.
-
-    Returns
-    -------
-    quantiles : tuple of float
-        For each of the probabilities.
-    """
-    low, high = ends.min(axis=1), ends.max(axis=1)
-    at_zero = np.zeros(2, dtype=bool)
-    if absent > 0:
-        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
-        below = cumulative(np.zeros(2))
-        at_zero = (below < tails) & (tails <= below + absent)
-    for _ in range(N_HALVINGS):
-        middle = (low + high) / 2
-        less = cumulative(middle) + absent * (middle >= 0) < tails
-        low, high = np.where(less, middle, low), np.where(less, high, middle)
-    return tuple(np.where(at_zero, 0.0, (low + high) / 2).tolist())
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from helpers import graph, quick
 from skbidag import GaussianNetwork, PartitionMCMCStructure
-from skbidag._parameters import _mixture_quantiles
+from skbidag._mixtures import mixture_quantiles
 from skbidag._posterior import DAGSamples
 from skbidag.datasets import load_asia
 from skbidag.scores import BDe, BGe, ConditionalGaussian, GaussianBIC
@@ -143,12 +143,12 @@ def test_averages_are_mixtures(gaussian):
 def test_quantiles_of_a_mixture_with_nothing():
     normal = stats.norm(1.0, 2.0)
     tails = np.array([0.1, 0.9])
-    found = _mixture_quantiles(
+    found = mixture_quantiles(
         lambda x: 0.4 * normal.cdf(x), tails, normal.ppf(tails)[:, None], absent=0.6
     )
     assert found[0] == pytest.approx(normal.ppf(0.1 / 0.4))
     assert found[1] == pytest.approx(normal.ppf((0.9 - 0.6) / 0.4))
-    found = _mixture_quantiles(
+    found = mixture_quantiles(
         lambda x: 0.1 * normal.cdf(x), tails, normal.ppf(tails)[:, None], absent=0.9
     )
     assert found[0] == 0.0

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from helpers import graph, quick, random_dag
-from skbidag import PartitionMCMCStructure, _causal, _queries, causal_effects
+from skbidag import PartitionMCMCStructure, _causal, _elimination, causal_effects
 from skbidag._posterior import DAGSamples
 from skbidag._queries import QueryResult, Question, normal_answer
 from skbidag.datasets import load_asia
@@ -132,7 +132,7 @@ def test_tables_that_are_too_large(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(30, 5))
     model = with_dags(quick(score=BDe()).fit(X), random_dag(rng, 5, 1.0))
-    monkeypatch.setattr(_queries, "MAX_ENTRIES", 8)
+    monkeypatch.setattr(_elimination, "MAX_ENTRIES", 8)
     with pytest.raises(ValueError, match="table of 32 entries"):
         model.query(int(model.dag_samples_[0].sum(axis=0).argmax()))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skbidag._parameters import GaussianNetwork
+from skbidag._gaussian_network import GaussianNetwork
 from skbidag.datasets import DiscreteNetwork
 
 
