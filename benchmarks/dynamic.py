@@ -34,7 +34,7 @@ import argparse
 import warnings
 
 import numpy as np
-from common import Table, in_process, read_results, write_results
+from common import Table, earlier_results, in_process, write_results
 from scipy.stats import false_discovery_control, t
 from sklearn.linear_model import LassoCV
 from sklearn.metrics import average_precision_score
@@ -45,7 +45,7 @@ from skbidag import DynamicStructure, PartitionMCMCStructure
 SIZES = [
     *((10, T, N) for T, N in [(50, 1), (200, 1), (5, 20), (20, 20), (5, 100)]),
     *((20, T, N) for T, N in [(50, 1), (200, 1), (5, 20), (20, 20), (5, 100)]),
-    *((50, T, N) for T, N in [(50, 1), (200, 1), (20, 20), (5, 100)]),
+    *((50, T, N) for T, N in [(50, 1), (200, 1), (20, 20)]),
 ]
 FEWER_SIZES = [(10, 200, 1), (10, 5, 20), (20, 200, 1), (20, 5, 100)]
 KINDS = {"model": SIZES, "nonlinear": FEWER_SIZES, "latent": FEWER_SIZES}
@@ -250,7 +250,9 @@ def main():
         "kind:>9 d:d T:d N:d seed:d method:>13 average_precision:.3f true:d found:d "
         "wrong:d seconds:.2f status:>10"
     )
-    rows = read_results("dynamic") if arguments.go_on else []
+    rows, note = [], ""
+    if arguments.go_on:
+        rows, note = earlier_results("dynamic", lambda row: True, "the last settings")
     known = {(row["kind"], row["d"], row["T"], row["N"]) for row in rows}
     settings = [(kind, *size) for kind, sizes in KINDS.items() for size in sizes]
     for kind, *size in sorted(settings, key=lambda setting: setting[1]):
@@ -271,7 +273,7 @@ def main():
         if not arguments.quick:
             rows.sort(key=lambda row: (list(KINDS).index(row["kind"]), row["d"]))
             packages = ("tigramite", "causal-learn")
-            write_results("dynamic", rows, packages=packages)
+            write_results("dynamic", rows, packages=packages, note=note)
     print("\nmean average precision")
     for kind in KINDS:
         for method in METHODS:
