@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from skbidag._constraints import Constraints
+from skbidag._missing import Completion
 from skbidag._outsiders import strongest_outsiders
 from skbidag._workspace import Workspace
 from skbidag.scores import BaseScore
@@ -31,6 +32,9 @@ class Problem:
         Forbidden and required edges, and the background.
     targets : tuple of tuples of int
         The variables that were set in each experiment.
+    completion : Completion or None
+        How missing cells are drawn, whose first draws score and data are of; None where
+        no cell is missing.
     workspace : Workspace
         Memory of tables.
     """
@@ -41,6 +45,7 @@ class Problem:
     names: np.ndarray | None
     constraints: Constraints
     targets: tuple = ()
+    completion: Completion | None = None
     workspace: Workspace = field(default_factory=Workspace, repr=False)
 
     @property

@@ -8,6 +8,8 @@ the same for all of them, so that DAGs of an interventional equivalence class ha
 same score.
 """
 
+from copy import copy
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
@@ -17,6 +19,8 @@ from skbidag.scores.base import BaseScore
 from skbidag.scores.capabilities import (
     CategoricalParameterScore,
     CategoricalPredictiveScore,
+    CompletableScore,
+    LinearCompletableScore,
     LinearParameterScore,
     LinearPredictiveScore,
     MixedParameterScore,
@@ -162,6 +166,42 @@ class InterventionalScore(BaseScore):
         return self.scores_[node].pair_scores(node, *args, **kwargs)
 
 
+class InterventionalCompletable(CompletableScore):
+    """What scores of data share that were set in some cells and are missing in others.
+
+    Rows without missing cells are not kept apart: which of them count depends on the
+    variable.
+    """
+
+    adds_rows = False
+
+    def with_rows(self, rows, weights, which=None, beside=None):
+        def of_node(score, chosen):
+            return score.with_rows(rows[chosen], weights[chosen])
+
+        return self._of_rows(of_node, slice(None) if which is None else which)
+
+    def with_prior_of(self, rows, weights):
+        def of_node(score, chosen):
+            return score.renewed(rows[chosen], weights[chosen])
+
+        score = self._of_rows(of_node, slice(None))
+        parts = list({id(part): part for part in score.scores_}.values())
+        type(parts[0]).with_one_prior(parts, score.scores_)
+        return score
+
+    def _of_rows(self, of_node, which):
+        """The same with other scores of the variables, each made once."""
+        cells, made = self.interventions[which], {}
+        for node, part in enumerate(self.scores_):
+            if id(part) not in made:
+                chosen = ~cells[:, node] | self.interventions[:, node].all()
+                made[id(part)] = of_node(part, np.flatnonzero(chosen))
+        score = copy(self)
+        score.scores_ = [made[id(part)] for part in self.scores_]
+        return score
+
+
 class InterventionalPredictiveScore(InterventionalScore, PredictiveScore):
     """The same of a score that predicts."""
 
@@ -219,6 +259,17 @@ class InterventionalLinearParameterScore(
         return location, root, df
 
 
+class InterventionalLinearCompletableScore(
+    InterventionalCompletable,
+    InterventionalLinearParameterScore,
+    LinearCompletableScore,
+):
+    """The same of a score whose data may have missing cells."""
+
+    def draw_regression(self, node, parents, rng):
+        return self.scores_[node].draw_regression(node, parents, rng)
+
+
 class InterventionalCategoricalScore(
     InterventionalPredictiveScore, CategoricalPredictiveScore
 ):
@@ -248,6 +299,12 @@ class InterventionalCategoricalParameterScore(
 
     def posterior_counts(self, node, parents):
         return self.scores_[node].posterior_counts(node, parents)
+
+
+class InterventionalCategoricalCompletableScore(
+    InterventionalCompletable, InterventionalCategoricalParameterScore
+):
+    """The same of a score whose data may have missing cells."""
 
 
 class InterventionalMixedScore(
@@ -303,8 +360,26 @@ class InterventionalMixedScore(
         return self.scores_[node].draw_family(node, parents, rng)
 
 
+class InterventionalMixedCompletableScore(
+    InterventionalCompletable, InterventionalMixedScore
+):
+    """The same of a score whose data may have missing cells."""
+
+
 # What a score must be, and what it then is with interventions; the first that fits
 KINDS = [
+    (
+        (LinearPredictiveScore, LinearParameterScore, LinearCompletableScore),
+        InterventionalLinearCompletableScore,
+    ),
+    (
+        (CategoricalPredictiveScore, CategoricalParameterScore, CompletableScore),
+        InterventionalCategoricalCompletableScore,
+    ),
+    (
+        (MixedPredictiveScore, MixedParameterScore, CompletableScore),
+        InterventionalMixedCompletableScore,
+    ),
     (
         (LinearPredictiveScore, LinearParameterScore),
         InterventionalLinearParameterScore,

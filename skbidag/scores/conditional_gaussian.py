@@ -12,6 +12,7 @@ Markov equivalent DAGs have the same score, whatever kinds of columns their edge
 """
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from numbers import Real
@@ -46,7 +47,11 @@ from skbidag.scores._walks import Walks
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bde import _log_rising
 from skbidag.scores.bge import RESIDUAL_SHARE_PER_ROW
-from skbidag.scores.capabilities import MixedParameterScore, MixedPredictiveScore
+from skbidag.scores.capabilities import (
+    CompletableScore,
+    MixedParameterScore,
+    MixedPredictiveScore,
+)
 
 # Scores of pairs of parents that may be computed for one node: some tenths of a second.
 MOST_PAIRS = 4000
@@ -55,7 +60,9 @@ MOST_PAIRS = 4000
 MOST_KEPT = 4096
 
 
-class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
+class ConditionalGaussian(
+    BaseScore, MixedPredictiveScore, MixedParameterScore, CompletableScore
+):
     """Score of continuous and categorical columns in one network.
 
     The categorical ones of a child's parents divide the rows into cells. A continuous
@@ -211,8 +218,7 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
             self.forbidden_edges_ &= self.is_categorical_
         # distinct rows in an order of their own: sums are the same to the last bit in
         # whatever order rows are, and whether a row has the weight 2 or is there twice
-        rows, _, which = unique_rows(self._as_numbers(columns) + 0.0)
-        self._set_rows(rows, np.bincount(which, weights=weights))
+        self._set_rows(*_distinct(self._as_numbers(columns), weights))
 
     def _find_kinds(self, X, weights):
         if not isinstance(self.categories, str):
@@ -271,6 +277,21 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
                 X, rows[:, categorical], counts
             )
         self._set_prior(rows, counts, mean, unit)
+
+    def with_rows(self, rows, weights, which=None, beside=None):  # noqa: D102
+        if beside is not None:
+            known, counts = beside.test_data(None)
+            rows = np.concatenate([known, rows])
+            weights = np.concatenate([counts, weights])
+        score = copy(self)
+        score.n_effective_ = float(weights.sum())
+        score._set_prior(*_distinct(rows, weights), self._mean, self._unit)
+        return score
+
+    def with_prior_of(self, rows, weights):
+        score = copy(self)
+        score._set_rows(*_distinct(rows, weights))
+        return score
 
     def with_same_levels(self):
         """A copy, not fitted, with the kinds and levels of the columns of this one."""
@@ -806,6 +827,12 @@ class ConditionalGaussian(BaseScore, MixedPredictiveScore, MixedParameterScore):
         if self.is_categorical_[node]:
             return partial(drawn.level_probabilities, node), None
         return partial(drawn.expectation, node), partial(drawn.deviation, node)
+
+
+def _distinct(rows, weights):
+    """Distinct rows, and how often each counts."""
+    rows, _, which = unique_rows(rows + 0.0)  # of one zero, not two
+    return rows, np.bincount(which, weights=weights)
 
 
 class _DrawnCells:
