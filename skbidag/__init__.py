@@ -24,6 +24,7 @@ _HOMES = {
     "PCSkeleton": "_skeleton",
     "PartitionMCMCStructure": "_partition",
     "ScoreSpace": "_score_space",
+    "StructureImputer": "_imputer",
     "causal_effects": "_causal",
     "series_from_wide": "_dynamic",
 }
@@ -51,6 +52,7 @@ __all__ = [
     "PCSkeleton",
     "PartitionMCMCStructure",
     "ScoreSpace",
+    "StructureImputer",
     "__version__",
     "causal_effects",
     "series_from_wide",

@@ -24,9 +24,9 @@ from skbidag._search_space import SearchSpace, space_of_several
 from skbidag._tables import build_tables
 from skbidag._workspace import Workspace
 
-# Completions of a chain of no given length in its first round; and the rounds, each
-# twice as long as the one before.
-N_COMPLETIONS, N_ROUNDS = 200, 1
+# Completions of a chain of no given length in its first round; a second, twice as long,
+# follows where there are few variables and tables take little time.
+N_COMPLETIONS, FEW_VARIABLES = 200, 30
 # Completions of a short chain of a given length
 FEWEST_COMPLETIONS = 100
 # Steps between completions, over those of a chain of the paper's length: building the
@@ -65,8 +65,8 @@ class AugmentedSettings(SamplingSettings):
         return make_schedule(n_iter, self.burn_in, self.n_draws)
 
     def most_steps(self, n_features):
-        steps = (N_COMPLETIONS << N_ROUNDS) * self.stretch(n_features)
-        return self.max_iter or steps
+        n_completions = N_COMPLETIONS * (2 if n_features < FEW_VARIABLES else 1)
+        return self.max_iter or n_completions * self.stretch(n_features)
 
 
 class AugmentedChain:

@@ -159,7 +159,8 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
             data, weights = score.test_data(X, sample_weight)
         else:
             score, data = first_completion(score, encoded(score, X), holes)
-            weights, completion = holes.weights, Completion(score, data, holes)
+            completion = Completion(score, data, holes)
+            weights = None if (holes.weights == 1.0).all() else holes.weights
         targets = targets_of(cells)
         problem = Problem(
             score, data, weights, names, constraints, targets, completion

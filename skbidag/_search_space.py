@@ -290,6 +290,8 @@ estimator or list
     elif isinstance(search_space, PCSkeleton) and is_mixed(search_space, problem):
         edges = mixed_edges(search_space, problem)
     elif hasattr(search_space, "fit"):
+        if problem.completion is not None and takes_holes(search_space):
+            X = problem.completion.with_holes()
         edges = edges_of_estimator(search_space, X, weights, seed)
     elif callable(search_space):
         edges = search_space(repeat_rows(X, weights, "A search_space callable"))
@@ -328,6 +330,11 @@ def edges_by_word(word, problem, pc):
         f"search_space must be 'pc', 'ges', 'glasso', 'exact', 'iterative', 'full', an "
         f"array, a callable, an estimator or a list of these; got {word!r}."
     )
+
+
+def takes_holes(estimator):
+    """Whether PC is to test with available cases, by a test of causal-learn's."""
+    return isinstance(estimator, PCSkeleton) and estimator.test == "mv_fisherz"
 
 
 def is_mixed(pc, problem):

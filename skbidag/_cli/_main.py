@@ -48,7 +48,7 @@ def fail(code, message):
 def learn(arguments, argv):
     """Read, fit, write, and say what was found."""
     # here, so that --help needs none of it
-    from skbidag._cli._fit import fit, kind_for, make_estimator
+    from skbidag._cli._fit import fit, kind_for, make_estimator, missing_for
     from skbidag._cli._interventions import labels_of, take_interventions
     from skbidag._cli._prepare import prepare
     from skbidag._cli._read import read_table
@@ -79,6 +79,8 @@ def learn(arguments, argv):
         categorical=arguments.categorical,
         drop=arguments.drop,
         keep=arguments.keep,
+        # of series, rows are left out with what follows them
+        missing="drop" if series is not None else missing_for(arguments),
     )
     estimator = make_estimator(arguments, variables, series)
     size = f"{variables.n_rows} rows, {len(variables.names)} variables"

@@ -15,7 +15,13 @@ import numpy as np
 from skbidag._missing._categorical import CategoricalCells
 from skbidag._missing._first import first_completion
 from skbidag._missing._gaussian import GaussianCells
-from skbidag._missing._holes import CompletedTables, Holes, find_holes, take_apart
+from skbidag._missing._holes import (
+    CompletedTables,
+    Holes,
+    find_holes,
+    take_apart,
+    with_values,
+)
 from skbidag._missing._mixed import MixedCells
 from skbidag.scores import (
     CategoricalParameterScore,
@@ -33,6 +39,7 @@ __all__ = [
     "find_holes",
     "first_completion",
     "take_apart",
+    "with_values",
 ]
 
 # Kinds of scores, and how cells are drawn for them
@@ -82,6 +89,10 @@ class Completion:
         elif not self.is_open.all():
             closed = ~self.is_open
             self.closed = score.with_rows(rows[closed], holes.weights[closed])
+
+    def with_holes(self):
+        """The rows of continuous data with NaN in missing cells."""
+        return np.where(self.holes.missing, np.nan, self.rows)
 
     def score_of(self, rows):
         """The score of completed rows."""

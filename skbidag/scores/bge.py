@@ -163,7 +163,8 @@ class BGe(
             score._statistics = mean * size, size, scatter
             score._take_prior(self._prior_mean, self._units)
         else:
-            score._finish(score._scatter_about_zero(*moments), size)
+            total = score.n_effective_, mean, scatter.copy()  # which is added to
+            score._finish(score._scatter_about_zero(*total), size)
         return score
 
     def with_prior_of(self, rows, weights):
