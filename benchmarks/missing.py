@@ -68,7 +68,9 @@ def by_iterative(X):
 
 METHODS = {
     "complete": lambda full, holed: fit(full),
-    "augment": lambda full, holed: fit(holed, n_iter=10 * auto_n_iter(full.shape[1], 5)),
+    "augment": lambda full, holed: fit(
+        holed, n_iter=10 * auto_n_iter(full.shape[1], 5)
+    ),
     "drop": lambda full, holed: fit(holed, missing="drop"),
     "mean": lambda full, holed: fit(SimpleImputer().fit_transform(holed)),
     "iterative": lambda full, holed: fit(by_iterative(holed)),
@@ -157,7 +159,11 @@ def main():
     if arguments.quick:
         settings, arguments.networks = [(10, 100, 0.1)], 1
         note = "quick run, to be replaced"
-    name, function, columns = "missing", compare, "adjacencies:.3f edges:.3f distance:.1f"
+    name, function, columns = (
+        "missing",
+        compare,
+        "adjacencies:.3f edges:.3f distance:.1f",
+    )
     columns = f"method:>10 {columns} seconds:.1f"
     if arguments.cells:
         name, function = "missing_cells", compare_cells

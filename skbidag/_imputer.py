@@ -26,7 +26,6 @@ from skbidag._sklearn import (
     _fit_context,
 )
 
-
 # Steps of the default estimator's chains, and DAGs they draw: too few to tell whether
 # they have converged
 N_ITER, N_DRAWS = 25_000, 25
@@ -123,7 +122,9 @@ class StructureImputer(
             The fitted imputer.
         """
         _check_feature_names(self, X, reset=True)
-        _check_n_features(self, X if hasattr(X, "shape") else check_table(X), reset=True)
+        _check_n_features(
+            self, X if hasattr(X, "shape") else check_table(X), reset=True
+        )
         learner = self.estimator
         if learner is None:
             learner = OrderMCMCStructure(
@@ -173,5 +174,3 @@ class StructureImputer(
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags
-
-

@@ -162,9 +162,7 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
             completion = Completion(score, data, holes)
             weights = None if (holes.weights == 1.0).all() else holes.weights
         targets = targets_of(cells)
-        problem = Problem(
-            score, data, weights, names, constraints, targets, completion
-        )
+        problem = Problem(score, data, weights, names, constraints, targets, completion)
         self._check_problem(problem)
         return problem
 
@@ -219,9 +217,7 @@ class StructureLearner(RowsMixin, EdgesMixin, DensityMixin, ABC, BaseEstimator):
                 f"in column {column}, and missing='error'."
             )
         if self.missing == "augment":
-            X, holes = take_apart(
-                X, absent, sample_weight, cells, self._column_name
-            )
+            X, holes = take_apart(X, absent, sample_weight, cells, self._column_name)
             drawn = holes if holes.missing.any() else None  # constants are known
             weights = None if sample_weight is None else holes.weights
             return X, weights, holes.interventions, drawn

@@ -277,9 +277,7 @@ def test_rows_without_holes_enter_once(prior):
             same.local_score(node, parents), score.local_score(node, parents), rtol=1e-9
         )
     several = completion.score_of_all([X, X])
-    assert_allclose(
-        several.local_score(2, [1]), score.local_score(2, [1]), rtol=1e-9
-    )
+    assert_allclose(several.local_score(2, [1]), score.local_score(2, [1]), rtol=1e-9)
 
 
 def test_available_cases():

@@ -70,7 +70,9 @@ class GaussianCells:
                 block = precision[patterns[:, :, None], patterns[:, None, :]]
                 factor = np.linalg.inv(np.linalg.cholesky(block))[which]
                 cells = patterns[which]
-                whitened = np.einsum("rij,rj->ri", factor, slope[places[:, None], cells])
+                whitened = np.einsum(
+                    "rij,rj->ri", factor, slope[places[:, None], cells]
+                )
                 whitened += rng.standard_normal(whitened.shape)
                 drawn = np.einsum("rji,rj->ri", factor, whitened)
                 rows[of_rows[places][:, None], cells] = drawn
