@@ -452,7 +452,7 @@ def test_bad_input(holed):
     with pytest.raises(ValueError, match="every row of column 2"):
         quick().fit(empty)
     cells = np.isnan(holed)
-    with pytest.raises(ValueError, match="was set in row .* its value is missing"):
+    with pytest.raises(ValueError, match=r"was set in row .* its value is missing"):
         quick().fit(holed, interventions=cells)
     with pytest.raises(ValueError, match="'missing' parameter of ExactStructure"):
         ExactStructure(missing="augment").fit(holed)

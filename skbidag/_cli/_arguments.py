@@ -13,8 +13,8 @@ exit codes:
 LEARN_NOTES = """\
 Tables of text need a line of column names. Missing cells are drawn together with the
 network (--missing). Columns that are constant or look like identifiers are left out;
-what was done is said on stderr and in the report. Without FILE the asia data are used, 500 patients of a
-fictitious chest clinic.
+what was done is said on stderr and in the report. Without FILE the asia data are
+used, 500 patients of a fictitious chest clinic.
 
 files in the folder:
   report.html    graph, edge probabilities, traces and settings, in one page

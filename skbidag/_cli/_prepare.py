@@ -175,9 +175,9 @@ def rows_without_holes(table, columns, notes, missing):
             raise InputError(f"{table.title} has missing cells ({per_column}).")
         if missing == "augment":
             notes.append(
-                f"{absent.sum()} cells in {left_out.sum()} of {n_rows} rows are missing "
-                f"({per_column}). They are drawn together with the network, as missing "
-                "at random; --missing drop leaves the rows out."
+                f"{absent.sum()} cells in {left_out.sum()} of {n_rows} rows are "
+                f"missing ({per_column}). They are drawn together with the network, as "
+                "missing at random; --missing drop leaves the rows out."
             )
             left_out = absent.all(axis=1)
         elif left_out.all():
@@ -187,8 +187,8 @@ def rows_without_holes(table, columns, notes, missing):
             )
         else:
             notes.append(
-                f"{left_out.sum()} of {n_rows} rows have missing cells and are left out "
-                f"({per_column})."
+                f"{left_out.sum()} of {n_rows} rows have missing cells and are left "
+                f"out ({per_column})."
             )
     rows = np.flatnonzero(~left_out)
     if len(rows) < 2:

@@ -221,7 +221,7 @@ class BDe(
         score._take_codes(codes, weights)
         return score
 
-    def with_prior_of(self, rows, weights):
+    def with_prior_of(self, rows, weights):  # noqa: D102
         return self.with_rows(rows, weights)  # which takes nothing from the data
 
 

@@ -167,7 +167,7 @@ class BGe(
             score._finish(score._scatter_about_zero(*total), size)
         return score
 
-    def with_prior_of(self, rows, weights):
+    def with_prior_of(self, rows, weights):  # noqa: D102
         score = copy(self)
         score._fit(rows, weights)
         return score

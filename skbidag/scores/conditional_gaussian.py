@@ -288,7 +288,7 @@ class ConditionalGaussian(
         score._set_prior(*_distinct(rows, weights), self._mean, self._unit)
         return score
 
-    def with_prior_of(self, rows, weights):
+    def with_prior_of(self, rows, weights):  # noqa: D102
         score = copy(self)
         score._set_rows(*_distinct(rows, weights))
         return score
