@@ -20,6 +20,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skbidag._augmentation import (
+    AugmentedSettings,
+    AugmentedWalk,
+    best_dag_of,
+    completions_of,
+    search_with_holes,
+)
 from skbidag._chains import Stop, entropy_of
 from skbidag._data import Rows
 from skbidag._fingerprint import fingerprint, refuse_another
@@ -119,9 +126,9 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         Parameters
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
-            The data, continuous or categorical (see `categorical_features`). Rows
-            with missing cells are left out, with a warning. A column with one value
-            has no edges but required ones.
+            The data, continuous or categorical (see `categorical_features`). What
+            becomes of missing cells (NaN, None), `missing` says. A column with one
+            value has no edges but required ones.
         y : None
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -178,12 +185,16 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         )
         context.call_on_fit_task_begin(estimator=self, X=X)
         problem = self._pose(X, sample_weight, interventions)
+        for name in ("missing_draws_", "_table_with_holes"):
+            vars(self).pop(name, None)
+        if problem.completion is not None:
+            self._table_with_holes = X
         asked = fingerprint(problem, self.get_params(deep=False))
         self.score_ = problem.score
         problem = self._tempered(problem)
         if progress is None:
             entropy = entropy_of(check_random_state(self.random_state))
-            found = self._find(problem, entropy, stop)
+            found = self._find_space(problem, entropy, stop)
             if found.cut_short:
                 warnings.warn(
                     f"max_time={self.max_time} seconds are up: the search for the best "
@@ -200,12 +211,34 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         return self
 
     def _check_problem(self, problem):
+        if self._power != 1.0 and problem.completion is not None:
+            raise ValueError(
+                f"power={self._power:g} does not go with missing='augment': missing "
+                "cells are drawn from the posterior itself. Try missing='drop'."
+            )
         if self._power != 1.0:
             self.posterior_ += f", to the power {self._power:g}"
         resolve_starts(
             self.start, problem.n_features, problem.names, problem.constraints
         )
         self._walk(problem.n_main)
+
+    def _find_space(self, problem, entropy, stop):
+        """The search space; where cells are missing, of several completions."""
+        if problem.completion is None:
+            return self._find(problem, entropy, stop)
+
+        def find(problem):
+            return self._find(problem, entropy, stop)
+
+        found, problem, rows = search_with_holes(problem, find, entropy, stop)
+        self._take_completions(problem.completion, problem.score, rows)
+        return found
+
+    def _take_completions(self, completion, score, rows):
+        """Learned attributes from completed rows, and the score of all of them."""
+        self.score_ = score
+        self.missing_draws_ = completion.tables(self._table_with_holes, rows)
 
     def _tempered(self, problem):
         """The problem whose posterior is the power that chains draw from."""
@@ -244,10 +277,19 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             memory_limit=self.memory_limit,
             starts=self._chain_starts(problem),
         )
+        walk = self._walk(problem.n_main)
+        if problem.completion is not None:
+            settings = AugmentedSettings.of(settings)
+            walk = AugmentedWalk(
+                walk,
+                problem.completion,
+                progress.found.space,
+                settings.stretch(problem.n_main),
+            )
         sampling = Sampling(
             problem,
             progress,
-            self._walk(problem.n_main),
+            walk,
             settings,
             stop,
             getattr(self, "dag_samples_", None),
@@ -258,17 +300,38 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             sampling.run(ChainObserver(self, context))
         except KeyboardInterrupt as interrupt:
             if self.warm_start and sampling.has_started:
-                self._keep(sampling.so_far())
+                self._keep(self._so_far(problem, sampling))
                 interrupt.add_note(
                     f"{self._draws_made()} The estimator is fitted with these; "
                     "fit goes on from here."
                 )
             raise
-        sampled = sampling.so_far()
+        sampled = self._so_far(problem, sampling)
         self._keep(sampled)
         self._warn_if_cut_short(stop)
         self._warn_if_much_is_outside()
         self._warn_unless_converged(sampled.reached, stop)
+
+    def _so_far(self, problem, sampling):
+        """What the chains have given; where cells are missing, by several completions.
+
+        The best DAG is then that of the mean of their sufficient statistics.
+        """
+        sampled, completion = sampling.so_far(), problem.completion
+        if completion is None:
+            return sampled
+        progress = sampled.progress
+        rows = completions_of(completion, progress.runs, progress.schedule.burn_in)
+        score = completion.score_of_all(rows)
+        self._take_completions(completion, score, rows)
+        adjacency, log_score = best_dag_of(
+            score,
+            progress.found.space,
+            sampled.samples,
+            progress.entropy,
+            problem.workspace,
+        )
+        return replace(sampled, adjacency=adjacency, log_score=log_score)
 
     def _keep(self, sampled):
         """Learned attributes from the chains' draws, of which some may be new."""

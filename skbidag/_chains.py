@@ -278,6 +278,7 @@ class RunningChain:
                 left -= DRAW_STEPS
             if steps == until_leap:
                 self.make_chain.leap(self.chain, self.index, self.n_steps)
+                left -= self.make_chain.leap_steps
 
     def so_far(self):
         """Draws and state, independent of what comes after."""

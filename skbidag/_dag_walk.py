@@ -37,6 +37,10 @@ class DAGChainMaker(ChainMaker):
         """The order; its score is no part of the walk."""
         return chain.order, np.nan
 
+    def settle(self, chain):
+        """The DAG stays; an order is drawn given it."""
+        chain.set_dag(chain.adjacency)
+
     def go_on_from(self, chain, dag, mode, generator):
         """Move to the mode, and to an order that is drawn given it."""
         chain.set_dag(mode)

@@ -65,6 +65,9 @@ class ExactStructure(StructureLearner):
         names, indices or a boolean mask.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
+    missing : {"drop", "error"}, default="drop"
+        Whether rows with missing cells are left out, with a warning, or refused. Exact
+        sums are of complete data; the samplers also draw what is missing.
     posterior : {"over DAGs", "order-weighted", "best DAG alone"}, \
             default="over DAGs"
         What edge probabilities are of: the posterior in which each DAG counts once,
@@ -155,6 +158,7 @@ class ExactStructure(StructureLearner):
             *StructureLearner._parameter_constraints["search_space"][1:],
         ],
         "background": [None, "array-like"],
+        "missing": [StrOptions({"drop", "error"})],
         "posterior": [StrOptions({OVER_DAGS, ORDER_WEIGHTED, BEST_ALONE})],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
     }
@@ -172,6 +176,7 @@ class ExactStructure(StructureLearner):
         tiers: Sequence[Sequence] | None = None,
         background: ArrayLike | None = None,
         edge_prior: ArrayLike | None = None,
+        missing: Literal["drop", "error"] = "drop",
         posterior: str = OVER_DAGS,
         n_draws: int = 500,
         memory_limit: float | None = None,
@@ -188,6 +193,7 @@ class ExactStructure(StructureLearner):
         self.tiers = tiers
         self.background = background
         self.edge_prior = edge_prior
+        self.missing = missing
         self.posterior = posterior
         self.n_draws = n_draws
         self.memory_limit = memory_limit

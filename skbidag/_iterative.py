@@ -1,6 +1,7 @@
 """The search for the best DAG, with iterative repair of the space, as an estimator."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -108,6 +109,11 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         The most expansions.
     n_restarts : int, default=1
         Number of independent searches, of which the best counts.
+    missing : {"augment", "drop", "error"}, default="augment"
+        What becomes of missing cells. "augment" draws them together with the DAGs,
+        from the posterior given all that is observed; they must be missing at random
+        (see :doc:`/missing`). "drop" leaves out rows that have any, with a warning,
+        and "error" refuses them.
     start : array, sequence or list of these, default=None
         Where the (first) search starts: a DAG, (n, n) array or frame, or an order, all
         variables by name or index, parents before children. None is an order that is
@@ -222,6 +228,8 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         The fitted score.
     feature_kinds_ : ndarray of str, shape (n_features,)
         What the columns were taken for, "continuous" or "categorical".
+    missing_draws_ : CompletedTables
+        Where cells were missing and drawn: a sequence of completed tables.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -284,6 +292,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         tiers: Sequence[Sequence] | None = None,
         background: ArrayLike | None = None,
         edge_prior: ArrayLike | None = None,
+        missing: Literal["augment", "drop", "error"] = "augment",
         scheme: Literal["wide", "paper", "accumulated"] = "wide",
         first_space: Any = None,
         search: str = "auto",
@@ -321,6 +330,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         self.tiers = tiers
         self.background = background
         self.edge_prior = edge_prior
+        self.missing = missing
         self.scheme = scheme
         self.first_space = first_space
         self.search = search
@@ -424,7 +434,8 @@ class IterativeSearchStructure(Searcher, OrderStructure):
             problem.targets,
         )
         self.cpdag_ = self.dag_samples_.as_kind(found.adjacency[None], "cpdag")[0]
-        self.log_score_ = problem.log_score(found.adjacency)
+        # of all completions, where cells are missing
+        self.log_score_ = replace(problem, score=self.score_).log_score(found.adjacency)
         self.search_space_ = found.space.permitted.copy()
         self._space = found.space
         self.outside_mass_ = np.full(len(found.adjacency), np.nan)

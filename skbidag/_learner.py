@@ -20,13 +20,20 @@ from skbidag._constraints import (
 )
 from skbidag._data import (
     check_weights,
-    complete_rows,
     display_name,
     empty_like,
     names_of,
 )
 from skbidag._fitted import EdgesMixin, RowsMixin
 from skbidag._interventions import check_left_alone, resolve_interventions, targets_of
+from skbidag._missing import (
+    Completion,
+    can_complete,
+    encoded,
+    find_holes,
+    first_completion,
+    take_apart,
+)
 from skbidag._problem import Problem
 from skbidag._report import ReportMixin
 from skbidag._results import ResultsMixin
@@ -86,6 +93,7 @@ class StructureLearner(
         "required_edges": [None, "array-like", list, tuple],
         "tiers": [None, list, tuple],
         "edge_prior": [None, "array-like"],
+        "missing": [StrOptions({"augment", "drop", "error"})],
         "memory_limit": [None, Interval(Real, 0, None, closed="neither")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
@@ -97,6 +105,9 @@ class StructureLearner(
     #: Variables that are given. A learner that has it among its parameters lets the
     #: user choose.
     background = None
+
+    #: What becomes of rows with missing cells, likewise.
+    missing = "drop"
 
     # --------------------------------------------------------------- the problem
 
@@ -110,9 +121,9 @@ class StructureLearner(
         if interventions is not None:
             shape = _num_samples(X), _num_features(X)
             cells = resolve_interventions(interventions, *shape, names)
-        X, sample_weight, cells = self._complete_rows(X, sample_weight, cells)
         if cells is not None and sample_weight is not None:
             X, sample_weight, cells = without_absent_rows(X, sample_weight, cells)
+        X, sample_weight, cells, holes = self._see_to_holes(X, sample_weight, cells)
         score = resolve_score(
             vars(self)["score"],
             X,
@@ -121,6 +132,12 @@ class StructureLearner(
             names=names,
         )
         score = with_interventions(score, cells)
+        if holes is not None and not can_complete(score):
+            raise ValueError(
+                f"missing='augment' draws missing cells, which the score "
+                f"{type(score).__name__} has no parameters for. With missing='drop' "
+                "rows with missing cells are left out."
+            )
         score.fit(X, sample_weight=sample_weight, edge_prior=self.edge_prior)
         self.n_features_in_ = score.n_features_in_
         self.posterior_ = self._posterior
@@ -143,11 +160,19 @@ class StructureLearner(
         constraints = without_constants(
             constraints, *of_all_rows.test_data(X, sample_weight)
         )
-        data, weights = score.test_data(X, sample_weight)
+        completion = None
+        if holes is None:
+            data, weights = score.test_data(X, sample_weight)
+        else:
+            score, data = first_completion(score, encoded(score, X), holes)
+            completion = Completion(score, data, holes)
+            weights = None if (holes.weights == 1.0).all() else holes.weights
         targets = targets_of(cells)
         if cells is not None and len(cells) != len(data):
             cells = None  # a score that puts rows together: tests are made on all
-        problem = Problem(score, data, weights, names, constraints, targets, cells)
+        problem = Problem(
+            score, data, weights, names, constraints, targets, cells, completion
+        )
         self._check_problem(problem)
         return problem
 
@@ -178,23 +203,49 @@ class StructureLearner(
                         "DAG; here it would for the search space alone."
                     )
 
-    def _complete_rows(self, X, sample_weight, cells):
-        """Leave out rows with missing cells, with a warning."""
+    def _see_to_holes(self, X, sample_weight, cells):
+        """Rows without missing cells, by what `missing` says.
+
+        Returns
+        -------
+        X, sample_weight, cells
+            The rows, with any values in the place of missing cells if these are to be
+            drawn.
+        holes : Holes or None
+            Which they are.
+        """
+        given = X, sample_weight, cells, None
         if _num_samples(X) == 0:
-            return X, sample_weight, cells  # the score's complaint
-        complete, column = complete_rows(X)
-        if complete.all():
-            return X, sample_weight, cells
+            return given  # the score's complaint
+        absent = find_holes(X)
+        if not absent.any():
+            return given
+        column = self._column_name(int(np.argmax(absent.any(axis=0))))
+        if self.missing == "error":
+            raise ValueError(
+                f"Input X contains NaN or missing cells, {absent.sum()} of them, first "
+                f"in column {column}, and missing='error'."
+            )
+        if self.missing == "augment":
+            X, holes = take_apart(X, absent, sample_weight, cells, self._column_name)
+            drawn = holes if holes.missing.any() else None  # constants are known
+            weights = None if sample_weight is None else holes.weights
+            return X, weights, holes.interventions, drawn
+        return (*self._without_holes(X, sample_weight, cells, absent, column), None)
+
+    def _without_holes(self, X, sample_weight, cells, absent, column):
+        """Leave out rows with missing cells, with a warning."""
+        complete = ~absent.any(axis=1)
         if not complete.any():
             raise ValueError(
                 "Input X contains NaN or missing cells in every row, first in column "
-                f"{self._column_name(column)}: there is no complete row to learn from."
+                f"{column}: there is no complete row to learn from."
             )
         warnings.warn(
             f"{np.sum(~complete)} of {len(complete)} rows of X have missing cells, "
-            f"first in column {self._column_name(column)}; they are left out.",
+            f"first in column {column}; they are left out.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, len(complete))[complete]

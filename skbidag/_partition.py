@@ -44,6 +44,9 @@ class PartitionChainMaker(ChainMaker):
         """The blocks of the nodes, and the partition's log score."""
         return chain.partition, chain.log_score
 
+    def settle(self, chain):
+        """The partition stays, and was looked up when it was restored."""
+
     def go_on_from(self, chain, dag, mode, generator):
         """Move to the partition of the mode: each DAG has one."""
         chain.set_partition(partition_of_dag(mode, chain.background))
@@ -141,6 +144,11 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         instead is another prior: where they stand in an order would count.
     edge_prior : array of shape (n_features, n_features), default=None
         ``edge_prior[i, j]`` are the log prior odds of the edge i -> j.
+    missing : {"augment", "drop", "error"}, default="augment"
+        What becomes of missing cells. "augment" draws them together with the DAGs,
+        from the posterior given all that is observed; they must be missing at random
+        (see :doc:`/missing`). "drop" leaves out rows that have any, with a warning,
+        and "error" refuses them.
     start : array, sequence or list of these, default=None
         Where chains start: a DAG, (n, n) array or frame, or an order, all variables by
         name or index, parents before children; or a list of such, which the chains
@@ -249,6 +257,8 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         The fitted score.
     feature_kinds_ : ndarray of str, shape (n_features,)
         What the columns were taken for, "continuous" or "categorical".
+    missing_draws_ : CompletedTables
+        Where cells were missing and drawn: a sequence of completed tables.
     n_features_in_ : int
         Number of variables.
     feature_names_in_ : ndarray of str
@@ -306,6 +316,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         tiers: Sequence[Sequence] | None = None,
         background: ArrayLike | None = None,
         edge_prior: ArrayLike | None = None,
+        missing: Literal["augment", "drop", "error"] = "augment",
         start: Any = None,
         power: float = 1.0,
         n_iter: int | Literal["auto"] = "auto",
@@ -333,6 +344,7 @@ class PartitionMCMCStructure(SamplerMixin, BaseStructure):
         self.tiers = tiers
         self.background = background
         self.edge_prior = edge_prior
+        self.missing = missing
         self.start = start
         self.power = power
         self.n_iter = n_iter

@@ -7,6 +7,7 @@ import numpy as np
 
 from skbidag._constraints import Constraints
 from skbidag._interventions import undisturbed_rows
+from skbidag._missing import Completion
 from skbidag._outsiders import strongest_outsiders
 from skbidag._workspace import Workspace
 from skbidag.scores import BaseScore
@@ -34,6 +35,9 @@ class Problem:
         The variables that were set in each experiment.
     cells : ndarray of bool of shape (n_samples, n_features) or None
         Which cells of the data were set.
+    completion : Completion or None
+        How missing cells are drawn, whose first draws score and data are of; None where
+        no cell is missing.
     workspace : Workspace
         Memory of tables.
     """
@@ -45,6 +49,7 @@ class Problem:
     constraints: Constraints
     targets: tuple = ()
     cells: np.ndarray | None = None
+    completion: Completion | None = None
     workspace: Workspace = field(default_factory=Workspace, repr=False)
 
     @property

@@ -110,6 +110,13 @@ class ChainMaker(ABC):
     def go_on_from(self, chain, dag, mode, generator):
         """Take a chain that has drawn `dag`, a mode, to another `mode`."""
 
+    def settle(self, chain):
+        """Look everything up anew: a state was restored on tables with other scores."""
+        raise NotImplementedError(f"{type(self).__name__} keeps its tables")
+
+    #: Steps that take as long as an attempt to leap
+    leap_steps = 0
+
     @property
     def leap_interval(self):
         """Steps between attempts to leap, infinite where there is nowhere to go."""

@@ -34,6 +34,10 @@ USUAL_PARENTS = 14
 HUB_PARENTS = 20
 HUB_SECONDS = 0.2
 MOST_HUBS = 8
+# What the tables of all nodes may cost, in seconds, where they are built again and
+# again for other values of missing cells.
+RENEWED_SECONDS = 0.015
+FEWEST_RENEWED = 5
 # The largest that may be asked for.
 MOST_PARENTS = 26
 # What the tables of the space that holds everything may cost: seconds, and bytes. In
@@ -134,6 +138,11 @@ def parent_limit(max_parents, problem):
         return max_parents
     constraints = problem.constraints
     all_others = (~constraints.forbidden).sum(axis=0)
+    if problem.completion is not None:
+        entries = RENEWED_SECONDS / problem.score.entry_seconds
+        limit = int(np.log2(max(2.0, entries / problem.n_features**2)))
+        required = int(constraints.required.sum(axis=0).max())
+        return max(required, min(int(all_others.max()), max(FEWEST_RENEWED, limit)))
     n_sets = (2.0**all_others).sum()
     limit = max(USUAL_PARENTS, int(constraints.required.sum(axis=0).max()))
     # scores, ratios of sums, and sums stand side by side
@@ -146,7 +155,7 @@ def parent_limit(max_parents, problem):
 def hub_limit(max_parents, problem):
     """How large the sets of single nodes may be: more than usual for "auto" alone."""
     limit = parent_limit(max_parents, problem)
-    if max_parents != "auto":
+    if max_parents != "auto" or problem.completion is not None:
         return limit
     n_sets = HUB_SECONDS / problem.score.set_seconds
     return max(limit, min(HUB_PARENTS, int(np.log2(n_sets))))
@@ -176,6 +185,27 @@ def space_within_budget(problem, permitted, usual, *, extended):
                 problem.score, node, space.candidates(node), allowed, n_outsiders
             )
     return replace(space, extra=extra)
+
+
+def space_of_several(problem, spaces, adjacency):
+    """The union of spaces that were found for one problem.
+
+    Where a node has more candidates than the largest set of them, it keeps the parents
+    of the best DAG and those that raise its score most.
+    """
+    usual = max(int(space.permitted.sum(axis=0).max()) for space in spaces)
+    permitted = np.logical_or.reduce([space.permitted for space in spaces])
+    for node in np.flatnonzero(permitted.sum(axis=0) > usual):
+        candidates = np.flatnonzero(permitted[:, node])
+        kept = np.intersect1d(candidates, np.flatnonzero(adjacency[:, node]))
+        required = np.flatnonzero(problem.constraints.required[:, node])
+        chosen, _ = problem.score.select_parents(
+            node, candidates, usual, kept=np.union1d(kept, required), stop=False
+        )
+        permitted[:, node] = False
+        permitted[chosen, node] = True
+    extended = any(space.extended for space in spaces)
+    return space_within_budget(problem, permitted, usual, extended=extended)
 
 
 def start_space(
@@ -262,6 +292,8 @@ estimator or list
         fitted = with_test_for(clone(search_space), problem.data)
         edges = fitted._find_edges(problem.data, problem.weights, problem.cells)
     elif hasattr(search_space, "fit"):
+        if problem.completion is not None and takes_holes(search_space):
+            X = problem.completion.with_holes()
         edges = edges_of_estimator(search_space, X, weights, seed)
     elif callable(search_space):
         edges = search_space(repeat_rows(X, weights, "A search_space callable"))
@@ -300,6 +332,11 @@ def edges_by_word(word, problem, pc):
         f"search_space must be 'pc', 'ges', 'glasso', 'exact', 'iterative', 'full', an "
         f"array, a callable, an estimator or a list of these; got {word!r}."
     )
+
+
+def takes_holes(estimator):
+    """Whether PC is to test with available cases, by a test of causal-learn's."""
+    return isinstance(estimator, PCSkeleton) and estimator.test == "mv_fisherz"
 
 
 def is_mixed(pc, problem):

@@ -346,9 +346,11 @@ def test_marks_of_missing_cells(mark):
     variables = prepared(text)
     assert variables.kind == "continuous"
     assert variables.names == ["a", "b", "c"]
-    assert variables.n_rows == 39
-    assert "1 of 40 rows have missing cells and are left out (1 in 'b')." in (
-        variables.notes
+    assert variables.n_rows == 40
+    assert np.isnan(variables.columns[1]).nonzero()[0].tolist() == [7]
+    assert any(
+        "1 cells in 1 of 40 rows are missing (1 in 'b')" in note
+        for note in variables.notes
     )
     said = f"Cells with {mark!r} among numbers are taken as missing (1 in 'b')."
     assert (said in variables.notes) == (mark not in _read.MISSING)
@@ -361,7 +363,9 @@ def test_marks_in_text_are_categories_unless_said():
     assert set(variables.columns[1]) == {"none", "some", "?"}
     assert any("--na '?' makes it missing" in note for note in variables.notes)
     table = _read.read_table("data.csv", missing=["?"])
-    assert _prepare.prepare(table).n_rows == 20
+    assert _prepare.prepare(table, missing="drop").n_rows == 20
+    (_, pain) = _prepare.prepare(table).columns
+    assert pain.tolist() == ["none", "some", None] * 10
     # one number and many marks: a flag
     flags = prepared(lines(COIN, ("flag", ["1", "-", "-"] * 10)))
     assert set(flags.columns[1]) == {"1", "-"}
@@ -502,7 +506,7 @@ def test_parquet(monkeypatch):
         ('a,b\n1,"2\n3,4\n', "line 3: unexpected end of data"),
         ("a\x01,b\n1,2\n", "the name of column 1 has a control character"),
         ("a,b\n1.5,inf\n2,3\n", "line 2: column 'b' holds infinity"),
-        ("a,b\n,1\n2,\n", r"no row without a missing cell \(1 in 'a', 1 in 'b'\)"),
+        ("a,b\n,1\n2,\n", r"0 usable column\(s\).*'a': it is constant, '2'"),
         ("a,b\n1,5\n1,6\n", r"1 usable column\(s\).*'a': it is constant, '1'"),
         (
             "a;b\n1,5;0.1\n1,5;0.2\n2,5;0.3\n",
@@ -703,13 +707,37 @@ def test_integers_to_999(capsys):
 
 
 def test_rows_with_missing_cells():
-    variables = prepared("a,b,c\n1.5,2,\n2.5,NA,\n3.5,4,\n4.5,5,\n")
+    table = _read.read_table(write("a,b,c\n1.5,2,\n2.5,NA,\n3.5,4,\n4.5,5,\n"))
+    variables = _prepare.prepare(table, missing="drop")
     assert variables.names == ["a", "b"]
     assert variables.n_rows == 3
     assert "1 of 4 rows have missing cells and are left out (1 in 'b')." in (
         variables.notes
     )
     assert variables.left_out == {"c": "every cell is missing"}
+    drawn = _prepare.prepare(table)
+    np.testing.assert_array_equal(drawn.columns[1], [2, np.nan, 4, 5])
+    with pytest.raises(_read.InputError, match="has missing cells"):
+        _prepare.prepare(table, missing="error")
+    table = _read.read_table(write("a,b\n,1\n2,\n"))
+    with pytest.raises(_read.InputError, match="no row without a missing cell"):
+        _prepare.prepare(table, missing="drop")
+
+
+def test_missing_cells_are_drawn(capsys):
+    rng = np.random.default_rng(0)
+    rows = np.round(rng.normal(size=(60, 3)).cumsum(axis=1), 3).astype(str)
+    rows[::9, 1] = ""
+    write("\n".join(["a,b,c", *(",".join(row) for row in rows)]))
+    run("data.csv", *QUICK, "--out", "out")
+    said = capsys.readouterr().err
+    assert said.count("missing at random") == 1
+    assert "7 cells in 7 of 60 rows are missing (7 in 'b')" in said
+    assert "missing at random" in Path("out/report.html").read_text()
+    run("data.csv", *QUICK, "--out", "dropped", "--missing", "drop")
+    assert "7 of 60 rows have missing cells and are left out" in capsys.readouterr().err
+    run("data.csv", *QUICK, "--score", "bic", code=2)
+    assert "With --missing drop" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from skbidag import (
     OrderMCMCStructure,
     PartitionMCMCStructure,
     PCSkeleton,
+    StructureImputer,
 )
 
 QUICK = {"n_iter": 500, "n_draws": 20, "n_chains": 2}
@@ -40,6 +41,7 @@ ESTIMATORS = [
     MarkovBlanketSelector(SEEDED, target=0, threshold=0.0),
     PCSkeleton(),
     GESSkeleton(),
+    StructureImputer(SEEDED),
 ]
 
 DEFAULTS = [

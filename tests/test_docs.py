@@ -25,6 +25,7 @@ def python_blocks(text):
         "adding_a_score",
         "getting_started",
         "interventions",
+        "missing",
         "results",
         "to_the_letter",
         "user_guide",

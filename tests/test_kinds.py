@@ -261,7 +261,7 @@ def test_integers_with_holes():
     frame = pd.DataFrame(whole, columns=list("abc"), dtype=float)
     frame.iloc[:4, 0] = np.nan
     with pytest.warns(UserWarning, match="guessed|missing cells") as caught:
-        model = OrderMCMCStructure(**QUICK).fit(frame)
+        model = OrderMCMCStructure(missing="drop", **QUICK).fit(frame)
     told = [str(warning.message) for warning in caught]
     assert any("4 of 60 rows of X have missing cells" in text for text in told)
     assert any(re.search("Taken as categorical: column 'a'", text) for text in told)

@@ -1120,21 +1120,21 @@ def test_rows_with_missing_cells_are_left_out(data):
     weights = np.arange(1.0, 1 + len(X))
     complete = np.isfinite(X).all(axis=1)
     with pytest.warns(UserWarning, match="2 of 150 rows .* first in column 2"):
-        model = quick().fit(X, sample_weight=weights)
+        model = quick(missing="drop").fit(X, sample_weight=weights)
     expected = quick().fit(X[complete], sample_weight=weights[complete])
     assert_same_results(model, expected)
     labels = pd.DataFrame({"a": ["x", "y", None, "x"] * 5, "b": ["u", "v"] * 10})
     with pytest.warns(UserWarning, match="5 of 20 rows .* column 'a'"):
-        model = quick().fit(labels)
+        model = quick(missing="drop").fit(labels)
     assert model.score_.categories_[0].tolist() == ["x", "y"]
     with pytest.raises(ValueError, match=r"NaN .* every row.*column 1"):
-        quick().fit(np.array([[1.0, np.nan], [2.0, np.nan]]))
+        quick(missing="drop").fit(np.array([[1.0, np.nan], [2.0, np.nan]]))
     X[3, 2] = np.inf
     with (
         pytest.warns(UserWarning, match="1 of 150 rows"),
         pytest.raises(ValueError, match="infinity in column 2"),
     ):
-        quick().fit(X)
+        quick(missing="drop").fit(X)
     # a missing cell is what predict is for; the density has no use for it
     model = expected
     assert np.isfinite(model.predict(np.where(np.isinf(X), np.nan, X))).all()

@@ -11,10 +11,10 @@ exit codes:
 """
 
 LEARN_NOTES = """\
-Tables of text need a line of column names. Rows with missing cells are left out,
-and so are columns that are constant or look like identifiers; what was done is said
-on stderr and in the report. Without FILE the asia data are used, 500 patients of a
-fictitious chest clinic.
+Tables of text need a line of column names. Missing cells are drawn together with the
+network (--missing). Columns that are constant or look like identifiers are left out;
+what was done is said on stderr and in the report. Without FILE the asia data are
+used, 500 patients of a fictitious chest clinic.
 
 files in the folder:
   report.html    graph, edge probabilities, traces and settings, in one page
@@ -169,6 +169,13 @@ def _add_format(group):
         metavar="TEXT",
         help="cells with this text are missing, beside empty ones, NA, N/A, NaN, null "
         "and, among numbers, ? . - none",
+    )
+    group.add_argument(
+        "--missing",
+        choices=["augment", "drop", "error"],
+        default=argparse.SUPPRESS,
+        help="draw missing cells together with the network, if they are missing at "
+        "random (the default), leave out their rows, or refuse them",
     )
     group.add_argument(
         "--delimiter",

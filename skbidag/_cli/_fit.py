@@ -54,6 +54,11 @@ def kind_for(arguments):
     )
 
 
+def missing_for(arguments):
+    """What ``--missing`` says, or what it is where nothing is said."""
+    return getattr(arguments, "missing", "augment")
+
+
 def make_estimator(arguments, variables, series=None):
     """Make the estimator that the options ask for.
 

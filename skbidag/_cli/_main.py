@@ -49,7 +49,7 @@ def learn(arguments, argv):
     """Read, fit, write, and say what was found."""
     # here, so that --help needs none of it
     from skbidag._cli._export import check_formats
-    from skbidag._cli._fit import fit, kind_for, make_estimator
+    from skbidag._cli._fit import fit, kind_for, make_estimator, missing_for
     from skbidag._cli._interventions import labels_of, take_interventions
     from skbidag._cli._prepare import prepare
     from skbidag._cli._read import read_table
@@ -81,6 +81,8 @@ def learn(arguments, argv):
         categorical=arguments.categorical,
         drop=arguments.drop,
         keep=arguments.keep,
+        # of series, rows are left out with what follows them
+        missing="drop" if series is not None else missing_for(arguments),
     )
     check_formats(arguments, variables, series)
     given = labels_of(variables, labels)

@@ -57,7 +57,9 @@ class Variables:
         return len(self.columns[0])
 
 
-def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
+def prepare(
+    table, *, kind="auto", categorical=None, drop=(), keep=(), missing="augment"
+):
     """Choose columns and rows of a table, and tell continuous from discrete.
 
     Parameters
@@ -71,6 +73,9 @@ def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
         The discrete columns, if that is said of each.
     drop, keep : sequence of str
         Columns to leave out, and columns not to leave out.
+    missing : {"augment", "drop", "error"}, default="augment"
+        What becomes of missing cells: the estimator draws them, their rows are left
+        out, or they are refused.
 
     Returns
     -------
@@ -82,7 +87,7 @@ def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
     left_out, notes = {}, [*table.notes]
     columns = wanted_columns(table, drop, keep, left_out)
     notes += notes_on_marks(columns)
-    columns, rows = complete_rows(table, columns, notes)
+    columns, rows, holes = rows_without_holes(table, columns, notes, missing)
     all_names = [column.name for column in columns]
     chosen = {"continuous": [], "discrete": all_names}.get(kind, kind)
     chosen = chosen if categorical is None else list(categorical)
@@ -100,7 +105,10 @@ def prepare(table, *, kind="auto", categorical=None, drop=(), keep=()):
     notes += [f"Column {name!r} is left out: {why}." for name, why in left_out.items()]
     pairs = [*zip(columns, kinds, strict=True)]
     notes += notes_on_levels([column for column, kind in pairs if kind == "discrete"])
-    values = [typed_values(column, kind) for column, kind in pairs]
+    values = [
+        with_holes(typed_values(column, kind), holes[column.name])
+        for column, kind in pairs
+    ]
     names = [column.name for column in columns]
     return Variables(names, values, kinds, left_out, notes, rows)
 
@@ -140,28 +148,49 @@ def check_columns_exist(table, options):
             )
 
 
-def complete_rows(table, columns, notes):
-    """Leave out the rows that have a missing cell; which ones are left."""
+def rows_without_holes(table, columns, notes, missing):
+    """Columns without missing cells, of some rows.
+
+    Returns
+    -------
+    columns : list of Column
+        The columns. Missing cells that are to be drawn hold values of other rows.
+    rows : ndarray of int
+        Which rows they are of.
+    holes : dict of ndarray of bool
+        Which cells of these rows are missing.
+    """
     n_rows = len(table.columns[0].labels)
-    incomplete = np.zeros(n_rows, dtype=bool)
-    counts = {}
-    for column in columns:
-        missing = column.missing
-        if missing.any():
-            counts[column.name] = int(missing.sum())
-            incomplete |= missing
-    if counts:
-        per_column = ", ".join(f"{counts[name]} in {name!r}" for name in counts)
-        if incomplete.all():
+    absent = np.zeros((n_rows, len(columns)), dtype=bool)
+    for place, column in zip(absent.T, columns, strict=True):
+        place[:] = column.missing
+    left_out = absent.any(axis=1)
+    if left_out.any():
+        per_column = ", ".join(
+            f"{count} in {column.name!r}"
+            for column, count in zip(columns, absent.sum(axis=0), strict=True)
+            if count
+        )
+        if missing == "error":
+            raise InputError(f"{table.title} has missing cells ({per_column}).")
+        if missing == "augment":
+            notes.append(
+                f"{absent.sum()} cells in {left_out.sum()} of {n_rows} rows are "
+                f"missing ({per_column}). They are drawn together with the network, as "
+                "missing at random; --missing drop leaves the rows out."
+            )
+            left_out = absent.all(axis=1)
+        elif left_out.all():
             raise InputError(
                 f"{table.title} has no row without a missing cell ({per_column}). "
                 "Leave out the columns that miss most with --drop."
             )
-        notes.append(
-            f"{incomplete.sum()} of {n_rows} rows have missing cells and are left out "
-            f"({per_column})."
-        )
-    rows = np.flatnonzero(~incomplete)
+        else:
+            notes.append(
+                f"{left_out.sum()} of {n_rows} rows have missing cells and are left "
+                f"out ({per_column})."
+            )
+    rows = np.flatnonzero(~left_out)
     if len(rows) < 2:
         raise InputError(
             f"{table.title} has {len(rows)} usable row(s), at least 2 are needed."
@@ -173,7 +202,29 @@ def complete_rows(table, columns, notes):
                 f"{table.title}, {table.place(row)}: column {column.name!r} holds "
                 "infinity."
             )
-    return [column.rows(rows) for column in columns], rows
+    holes = {c.name: of for c, of in zip(columns, absent[rows].T, strict=True)}
+    filled = [
+        column.rows(rows[donors(holes[column.name])]) if len(rows) else column
+        for column in columns
+    ]
+    return filled, rows, holes
+
+
+def donors(missing):
+    """For each row where to take its value from: itself, or one that has a value."""
+    source, present = np.arange(len(missing)), np.flatnonzero(~missing)
+    n_missing = len(missing) - len(present)
+    source[missing] = present[np.arange(n_missing) * len(present) // max(1, n_missing)]
+    return source
+
+
+def with_holes(values, missing):
+    """Values of a column with its missing cells."""
+    if not missing.any():
+        return values
+    if values.dtype.kind == "U":
+        return np.where(missing, None, values.astype(object))
+    return np.where(missing, np.nan, values)
 
 
 def without_useless(columns, keep):

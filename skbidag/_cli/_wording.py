@@ -20,6 +20,7 @@ PARAMETERS = (
     "n_jobs",
     "max_time",
     "memory_limit",
+    "missing",
 )
 # Options that are not called like their parameters.
 OTHER_NAMES = {

@@ -15,6 +15,7 @@ from skbidag._search._orders import (
     LEAST_GAIN,
     order_moves,
     random_order,
+    search_orders,
     starting_orders,
 )
 from skbidag._search._schemes import search_structure
@@ -28,6 +29,7 @@ __all__ = [
     "Searcher",
     "order_moves",
     "random_order",
+    "search_orders",
     "search_structure",
     "short_chain",
     "starting_orders",

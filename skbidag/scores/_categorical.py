@@ -110,7 +110,11 @@ class CategoricalScore(BaseScore):
         codes = np.column_stack([*map(encode_column, columns, levels, names)])
         self.categories_ = levels
         self.n_levels_ = np.array([len(known) for known in levels], dtype=np.intp)
-        self.codes_, self.counts_ = _collapse(codes, weights[keep], self.n_levels_)
+        self._take_codes(codes, weights[keep])
+
+    def _take_codes(self, codes, weights):
+        """Keep rows, of which the levels are known."""
+        self.codes_, self.counts_ = _collapse(codes, weights, self.n_levels_)
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
         self._walks = Walks(self._columns, self._weights, self.n_levels_)
         self._additions = Memory(MOST_KEPT_BYTES)

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from sklearn.utils import gen_batches
 
 from skbidag._core import _gaussian
 from skbidag.scores.base import BaseScore
@@ -275,6 +274,16 @@ def weighted_scatter(X, weights):
         return total, mean, (scatter + scatter.T) / 2
 
 
+def pooled(one, other):
+    """Sum of weights, mean and scatter matrix of two sets of rows together."""
+    (n_one, mean, scatter), (n_other, other_mean, other_scatter) = one, other
+    total = n_one + n_other
+    shift = other_mean - mean
+    joint = scatter + other_scatter
+    joint += n_one * n_other / total * np.outer(shift, shift)
+    return total, mean + n_other / total * shift, joint
+
+
 def _column_sums(X, counts):
     """Exact sums of columns, rounded once; rows count so often."""
     bits = PRECISION - _n_bits(counts)
@@ -328,7 +337,9 @@ def _dot(left, right):
 
 
 def _blocks(X):
-    return gen_batches(len(X), max(1, BLOCK_SIZE // X.shape[1]))
+    # not scikit-learn's gen_batches, whose checks take longer than a small block
+    size = max(1, BLOCK_SIZE // X.shape[1])
+    return [slice(start, start + size) for start in range(0, len(X), size)]
 
 
 def _n_bits(counts):

@@ -8,6 +8,7 @@ the same for all of them, so that DAGs of an interventional equivalence class ha
 same score.
 """
 
+from copy import copy
 from functools import singledispatch
 
 import numpy as np
@@ -22,6 +23,8 @@ from skbidag.scores.capabilities import (
     CategoricalPredictiveScore,
     CellParameterScore,
     EvidenceScore,
+    CompletableScore,
+    LinearCompletableScore,
     LinearParameterScore,
     LinearPredictiveScore,
     MixedParameterScore,
@@ -156,6 +159,42 @@ class InterventionalScore(BaseScore):
         return self.scores_[node].pair_scores(node, *args, **kwargs)
 
 
+class InterventionalCompletable(CompletableScore):
+    """What scores of data share that were set in some cells and are missing in others.
+
+    Rows without missing cells are not kept apart: which of them count depends on the
+    variable.
+    """
+
+    adds_rows = False
+
+    def with_rows(self, rows, weights, which=None, beside=None):
+        def of_node(score, chosen):
+            return score.with_rows(rows[chosen], weights[chosen])
+
+        return self._of_rows(of_node, slice(None) if which is None else which)
+
+    def with_prior_of(self, rows, weights):
+        def of_node(score, chosen):
+            return score.renewed(rows[chosen], weights[chosen])
+
+        score = self._of_rows(of_node, slice(None))
+        parts = list({id(part): part for part in score.scores_}.values())
+        type(parts[0]).with_one_prior(parts, score.scores_)
+        return score
+
+    def _of_rows(self, of_node, which):
+        """The same with other scores of the variables, each made once."""
+        cells, made = self.interventions[which], {}
+        for node, part in enumerate(self.scores_):
+            if id(part) not in made:
+                chosen = ~cells[:, node] | self.interventions[:, node].all()
+                made[id(part)] = of_node(part, np.flatnonzero(chosen))
+        score = copy(self)
+        score.scores_ = [made[id(part)] for part in self.scores_]
+        return score
+
+
 class InterventionalPredictiveScore(InterventionalScore, PredictiveScore):
     """The same of a score that predicts."""
 
@@ -222,7 +261,20 @@ class InterventionalRegressionScore(
         return self.scores_[node].regression_posterior(node, parents)
 
 
-class InterventionalBGe(InterventionalRegressionScore):
+class InterventionalLinearCompletableScore(
+    InterventionalCompletable,
+    InterventionalLinearParameterScore,
+    LinearCompletableScore,
+):
+    """The same of a score whose data may have missing cells."""
+
+    def draw_regression(self, node, parents, rng):
+        return self.scores_[node].draw_regression(node, parents, rng)
+
+
+class InterventionalBGe(
+    InterventionalLinearCompletableScore, InterventionalRegressionScore
+):
     """The same of BGe, whose predictive densities are Student t."""
 
     def student_t_of_groups(self):
@@ -294,6 +346,12 @@ class InterventionalCategoricalParameterScore(
         return self.scores_[node].posterior_counts(node, parents)
 
 
+class InterventionalCategoricalCompletableScore(
+    InterventionalCompletable, InterventionalCategoricalParameterScore
+):
+    """The same of a score whose data may have missing cells."""
+
+
 class InterventionalMixedScore(
     InterventionalPredictiveScore,
     MixedPredictiveScore,
@@ -353,7 +411,15 @@ class InterventionalMixedScore(
         return self.scores_[node].draw_family(node, parents, rng)
 
 
-class InterventionalCellScore(InterventionalMixedScore, CellParameterScore):
+class InterventionalMixedCompletableScore(
+    InterventionalCompletable, InterventionalMixedScore
+):
+    """The same of a score whose data may have missing cells."""
+
+
+class InterventionalCellScore(
+    InterventionalMixedCompletableScore, CellParameterScore
+):
     """The same of a score that knows the parameters of cells."""
 
     def cell_regressions(self, node, parents):
@@ -371,6 +437,22 @@ KINDS = [
         InterventionalRegressionScore,
     ),
     (
+        (LinearPredictiveScore, LinearParameterScore, LinearCompletableScore),
+        InterventionalLinearCompletableScore,
+    ),
+    (
+        (CategoricalPredictiveScore, CategoricalParameterScore, CompletableScore),
+        InterventionalCategoricalCompletableScore,
+    ),
+    (
+        (MixedPredictiveScore, MixedParameterScore, CellParameterScore),
+        InterventionalCellScore,
+    ),
+    (
+        (MixedPredictiveScore, MixedParameterScore, CompletableScore),
+        InterventionalMixedCompletableScore,
+    ),
+    (
         (LinearPredictiveScore, LinearParameterScore),
         InterventionalLinearParameterScore,
     ),
@@ -380,10 +462,6 @@ KINDS = [
         InterventionalCategoricalParameterScore,
     ),
     ((CategoricalPredictiveScore,), InterventionalCategoricalScore),
-    (
-        (MixedPredictiveScore, MixedParameterScore, CellParameterScore),
-        InterventionalCellScore,
-    ),
     ((MixedPredictiveScore, MixedParameterScore), InterventionalMixedScore),
     ((PredictiveScore,), InterventionalPredictiveScore),
     ((), InterventionalScore),

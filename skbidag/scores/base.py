@@ -123,11 +123,15 @@ class BaseScore(ABC, BaseEstimator):
         if edge_prior is not None:
             edge_prior = align_labels(edge_prior, names_of(self), "edge_prior")
             self.log_prior_odds_ += check_edge_prior(edge_prior, n)
+        self._take_penalty()
+        return self
+
+    def _take_penalty(self):
+        """Take the penalty of an edge from log prior odds that have none."""
         self.edge_penalty_ = self.edge_penalty
         if isinstance(self.edge_penalty, str):
             self.edge_penalty_ = automatic_penalty(self)
-        self.log_prior_odds_ -= np.log(self.edge_penalty_)
-        return self
+        self.log_prior_odds_ = self.log_prior_odds_ - np.log(self.edge_penalty_)
 
     def test_data(self, X, sample_weight=None):
         """The data as tests of independence take them, which precede the search.

@@ -1,5 +1,6 @@
 """The BDe score of categorical data (Heckerman, Geiger & Chickering 1995)."""
 
+from copy import copy
 from numbers import Real
 from typing import ClassVar, Literal
 
@@ -12,10 +13,16 @@ from skbidag.scores._density import EDGE_PENALTY
 from skbidag.scores.capabilities import (
     CategoricalParameterScore,
     CategoricalPredictiveScore,
+    CompletableScore,
 )
 
 
-class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScore):
+class BDe(
+    CategoricalScore,
+    CategoricalPredictiveScore,
+    CategoricalParameterScore,
+    CompletableScore,
+):
     """Bayesian Dirichlet equivalent uniform score, for categorical data.
 
     Columns hold integers, booleans, strings or categories, with any number of
@@ -204,6 +211,18 @@ class BDe(CategoricalScore, CategoricalPredictiveScore, CategoricalParameterScor
 
     def kernel_constants(self, node):  # noqa: D102
         return self.equivalent_sample_size, 0.0
+
+    def with_rows(self, rows, weights, which=None, beside=None):  # noqa: D102
+        codes = np.asarray(rows, dtype=np.int32)
+        if beside is not None:
+            codes = np.concatenate([beside.codes_, codes])
+            weights = np.concatenate([beside.counts_, weights])
+        score = copy(self)
+        score._take_codes(codes, weights)
+        return score
+
+    def with_prior_of(self, rows, weights):  # noqa: D102
+        return self.with_rows(rows, weights)  # which takes nothing from the data
 
 
 def _log_rising(log_a, counts):

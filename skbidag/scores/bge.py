@@ -5,6 +5,7 @@ Geiger & Heckerman (2002), in the corrected form of Kuipers, Moffa & Heckerman,
 Statistics 42 (2014).
 """
 
+from copy import copy
 from numbers import Real
 from typing import Literal
 
@@ -19,11 +20,13 @@ from skbidag.scores._gaussian import (
     GaussianScore,
     GaussianTerms,
     least_residual_share,
+    pooled,
     weighted_scatter,
 )
 from skbidag.scores._noise import residual_scale
 from skbidag.scores._regression import regression_posterior
 from skbidag.scores.capabilities import (
+    LinearCompletableScore,
     LinearParameterScore,
     LinearPredictiveScore,
     RegressionScore,
@@ -39,7 +42,13 @@ RESIDUAL_SHARE_PER_ROW = 1e-13
 LARGEST_ALPHA_W = 1e12
 
 
-class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore, RegressionScore):
+class BGe(
+    GaussianScore,
+    LinearPredictiveScore,
+    LinearParameterScore,
+    LinearCompletableScore,
+    RegressionScore,
+):
     """Bayesian Gaussian equivalent score for continuous data.
 
     The log marginal likelihood of a linear Gaussian network under a normal-Wishart
@@ -130,7 +139,8 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore, Regression
             mean, size, scatter = self._statistics
             self._take_prior(mean, residual_scale(scatter, self.n_effective_) * size)
         else:
-            self._finish(self._scatter_about_zero(X, weights), np.ones(n))
+            moments = weighted_scatter(X, weights)
+            self._finish(self._scatter_about_zero(*moments), np.ones(n))
 
     def _take_prior(self, prior_mean, units):
         """Make the score what it is with a mean and units of the prior."""
@@ -145,6 +155,28 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore, Regression
         self.posterior_mean_ = mean + share * (prior_mean - mean)
         self._prior_mean, self._units = prior_mean, units
         self._finish(scatter, units)
+
+    def with_rows(self, rows, weights, which=None, beside=None):  # noqa: D102
+        by_data = self.prior == "data"
+        size = self._statistics[1] if by_data else np.ones(self.n_features_in_)
+        moments = weighted_scatter(rows / size, weights)
+        if beside is not None:
+            moments = pooled(moments, beside._moments)
+        score = copy(self)
+        score._moments = moments
+        score.n_effective_, mean, scatter = moments
+        if by_data:
+            score._statistics = mean * size, size, scatter
+            score._take_prior(self._prior_mean, self._units)
+        else:
+            total = score.n_effective_, mean, scatter.copy()  # which is added to
+            score._finish(score._scatter_about_zero(*total), size)
+        return score
+
+    def with_prior_of(self, rows, weights):  # noqa: D102
+        score = copy(self)
+        score._fit(rows, weights)
+        return score
 
     @classmethod
     def with_one_prior(cls, scores, of_column):  # noqa: D102
@@ -203,9 +235,8 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore, Regression
         scatter[constant] = scatter[:, constant] = 0.0  # to the last digit
         self._statistics = mean * size, size, scatter
 
-    def _scatter_about_zero(self, X, weights):
+    def _scatter_about_zero(self, total, mean, scatter):
         """Scatter about the mean, and what the prior's mean of 0 adds to it."""
-        total, mean, scatter = weighted_scatter(X, weights)
         worth = self.alpha_mu + total
         self.posterior_mean_ = total * mean / worth
         with np.errstate(over="ignore", invalid="ignore"):
@@ -352,6 +383,12 @@ class BGe(GaussianScore, LinearPredictiveScore, LinearParameterScore, Regression
         worth = self.alpha_mu + self.n_effective_
         center = mean[node] + deviation * rng.standard_normal(n_draws) / np.sqrt(worth)
         return center - coefficients @ mean[parents], coefficients, deviation
+
+    def draw_regression(self, node, parents, rng):  # noqa: D102
+        constant, coefficients, deviation = self.draw_regressions(
+            node, parents, 1, rng
+        )
+        return constant[0], coefficients[0], deviation[0] ** 2
 
     def log_predictive(self, X, node, parents, *, plug_in=False):
         """Row-wise log predictive density of column `node` given its parents.

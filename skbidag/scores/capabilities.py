@@ -19,6 +19,7 @@ the same and ``predict``            :class:`LinearPredictiveScore`,
 ``parameters``                      :class:`RegressionScore`,
                                     :class:`CategoricalParameterScore` or
                                     :class:`CellParameterScore`
+``missing="augment"``               :class:`CompletableScore`
 =================================== ================================================
 
 Nobody asks a score for a method by its name: what it is, is what it can do.
@@ -691,6 +692,104 @@ class CategoricalParameterScore(ABC):
         counts : ndarray of shape (n_configurations, n_levels)
             Positive: a row for each configuration of the parents, of which the last
             parent's level changes fastest, and a column for each level of the child.
+        """
+
+
+class CompletableScore(ABC):
+    """A score whose data may have missing cells, which are drawn again and again.
+
+    It makes ``missing="augment"`` work. Rows are encoded: numbers, and codes of
+    categories. What completes them is drawn with the parameters of a DAG: a
+    :class:`LinearCompletableScore` draws regressions, others are a
+    :class:`CategoricalParameterScore` or a :class:`MixedParameterScore` beside.
+    """
+
+    #: Whether `with_rows` can add rows to those of another score.
+    adds_rows = True
+
+    @abstractmethod
+    def with_rows(self, rows, weights, which=None, beside=None):
+        """The same score of other rows: levels, prior and penalty stay.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            Encoded rows without missing cells.
+        weights : ndarray of shape (n_rows,)
+            How often each of them counts.
+        which : ndarray of int of shape (n_rows,), default=None
+            The rows of ``fit`` that they complete; None if these in turn.
+        beside : CompletableScore, default=None
+            A score, made in the same way, of further rows that count as well.
+
+        Returns
+        -------
+        score : BaseScore
+            A fitted score.
+        """
+
+    @abstractmethod
+    def with_prior_of(self, rows, weights):
+        """The score of other rows, from which the prior is taken as in fit.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            Encoded rows without missing cells, those of ``fit`` in turn.
+        weights : ndarray of shape (n_rows,)
+            How often each of them counts.
+
+        Returns
+        -------
+        score : BaseScore
+            A fitted score, with the same penalty.
+        """
+
+    def renewed(self, rows, weights):
+        """The score of other rows, from which prior and penalty are taken as in fit.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            Encoded rows without missing cells, those of ``fit`` in turn.
+        weights : ndarray of shape (n_rows,)
+            How often each of them counts.
+
+        Returns
+        -------
+        score : BaseScore
+            A fitted score.
+        """
+        score = self.with_prior_of(rows, weights)
+        score.log_prior_odds_ = self.log_prior_odds_ + np.log(self.edge_penalty_)
+        score._take_penalty()
+        return score
+
+
+class LinearCompletableScore(CompletableScore):
+    """A score of continuous data that may have missing cells."""
+
+    @abstractmethod
+    def draw_regression(self, node, parents, rng):
+        """Draw the regression of a child on its parents from its posterior.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : ndarray of int
+            Its parents.
+        rng : Generator
+            Source of the draws.
+
+        Returns
+        -------
+        constant : float
+            What the child is where its parents are zero.
+        coefficients : ndarray of shape (n_parents,)
+            Effects of the parents.
+        variance : float
+            What the parents leave of the child's variance.
         """
 
 

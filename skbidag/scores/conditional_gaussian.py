@@ -15,6 +15,7 @@ continuous here, and their values are drawn (``_latent.py``).
 """
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from numbers import Real
@@ -54,6 +55,7 @@ from skbidag.scores.bde import _log_rising
 from skbidag.scores.bge import RESIDUAL_SHARE_PER_ROW
 from skbidag.scores.capabilities import (
     CellParameterScore,
+    CompletableScore,
     EvidenceScore,
     MixedParameterScore,
     MixedPredictiveScore,
@@ -71,6 +73,7 @@ class ConditionalGaussian(
     MixedPredictiveScore,
     MixedParameterScore,
     CellParameterScore,
+    CompletableScore,
     EvidenceScore,
 ):
     """Score of continuous and categorical columns in one network.
@@ -251,8 +254,7 @@ class ConditionalGaussian(
             self.forbidden_edges_ &= self._divides
         # distinct rows in an order of their own: sums are the same to the last bit in
         # whatever order rows are, and whether a row has the weight 2 or is there twice
-        rows, _, which = unique_rows(self._as_numbers(columns) + 0.0)
-        self._set_rows(rows, np.bincount(which, weights=weights))
+        self._set_rows(*_distinct(self._as_numbers(columns), weights))
 
     @property
     def _divides(self):
@@ -356,6 +358,27 @@ class ConditionalGaussian(
             self._drawn = self._seen_rows = rows
             self._counts = counts
         self.n_effective_ = float(self._counts.sum())
+
+    def with_rows(self, rows, weights, which=None, beside=None):  # noqa: D102
+        if beside is not None:
+            known, counts = beside.test_data(None)
+            rows = np.concatenate([known, rows])
+            weights = np.concatenate([counts, weights])
+        score = copy(self)
+        score._set_prior(*_distinct(rows, weights), self._mean, self._unit)
+        return score
+
+    def with_prior_of(self, rows, weights):  # noqa: D102
+        if self.is_ordinal_.any():
+            name = self._column_name(int(np.argmax(self.is_ordinal_)))
+            raise ValueError(
+                f"Column {name} is ordinal, beside which missing cells cannot be drawn. "
+                "ConditionalGaussian(ordinal=None) takes it as a category without "
+                "order; with missing='drop' rows with missing cells are left out."
+            )
+        score = copy(self)
+        score._set_rows(*_distinct(rows, weights))
+        return score
 
     def with_same_levels(self):
         """A copy, not fitted, with the kinds and levels of the columns of this one."""
@@ -975,6 +998,12 @@ class ConditionalGaussian(
         counts = np.bincount(cell, weights=self._counts, minlength=size)
         prior = max(self.equivalent_sample_size / size, np.finfo(float).tiny)
         return counts.reshape(-1, shape[-1]) + prior
+
+
+def _distinct(rows, weights):
+    """Distinct rows, and how often each counts."""
+    rows, _, which = unique_rows(rows + 0.0)  # of one zero, not two
+    return rows, np.bincount(which, weights=weights)
 
 
 class _DrawnCells:

@@ -1,0 +1,184 @@
+"""Missing values: what drawing them with the DAGs gives beside other ways.
+
+    python benchmarks/missing.py                 # an hour or two on one core
+    python benchmarks/missing.py --quick         # a minute
+    python benchmarks/missing.py --only 20       # networks of 20 variables alone
+    python benchmarks/missing.py --cells         # the cells themselves: imputers
+
+Linear Gaussian networks with two parents per variable on average, of whose data a share
+of the cells is missing completely at random. The same data are
+
+- `complete`, as if nothing were missing: the bound,
+- `augment`-ed, the default, in chains of a hundred completions,
+- `drop`-ped: rows with missing cells are left out (where no row is complete, there is
+  no edge),
+- filled in with the `mean` of the column,
+- filled in once by scikit-learn's `iterative` imputer.
+
+`adjacencies` is the average precision of adjacencies by their probabilities, `edges`
+that of the edges of CPDAGs, whose directions hang on little in single networks,
+`distance` the structural Hamming distance between CPDAGs, of the best DAG and of the
+generating one. Means over networks, which are the same for all.
+
+With `--cells`: the root mean square error of held-out cells in standard deviations of
+their columns, by the mean, scikit-learn's KNNImputer and IterativeImputer, and
+StructureImputer.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from common import Table, earlier_results, write_results
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
+
+from skbidag import OrderMCMCStructure, StructureImputer
+from skbidag._chains import auto_n_iter
+from skbidag.datasets import make_gaussian_network
+from skbidag.metrics import edge_average_precision, structural_hamming_distance
+
+SIZES, ROWS, SHARES = (10, 20, 50), (100, 1000), (0.05, 0.1, 0.3)
+
+
+# Edges whose average precision is told, and what it is called
+KINDS = {"skeleton": "adjacencies", "cpdag": "edges"}
+
+
+def with_holes(X, share, seed):
+    """The data without some cells."""
+    rng = np.random.default_rng([seed, int(1000 * share)])
+    return np.where(rng.random(X.shape) < share, np.nan, X)
+
+
+def fit(X, **params):
+    """A fitted sampler."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return OrderMCMCStructure(random_state=0, **params).fit(X)
+
+
+def by_iterative(X):
+    """The data filled in by regressions of each column on the others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return IterativeImputer(random_state=0).fit_transform(X)
+
+
+METHODS = {
+    "complete": lambda full, holed: fit(full),
+    "augment": lambda full, holed: fit(
+        holed, n_iter=10 * auto_n_iter(full.shape[1], 5)
+    ),
+    "drop": lambda full, holed: fit(holed, missing="drop"),
+    "mean": lambda full, holed: fit(SimpleImputer().fit_transform(holed)),
+    "iterative": lambda full, holed: fit(by_iterative(holed)),
+}
+
+
+def measure(network, full, holed, method):
+    """How near the result is to the generating DAG."""
+    true = network.adjacency != 0
+    began = time.process_time()
+    try:
+        model = METHODS[method](full, holed)
+        kinds = {kind: model.edge_probabilities(kind) for kind in KINDS}
+        best = model.adjacency_
+    except ValueError:  # no complete row
+        kinds = dict.fromkeys(KINDS, np.zeros(true.shape))
+        best = np.zeros(true.shape, dtype=bool)
+    return {
+        name: edge_average_precision(true, kinds[kind], kind=kind)
+        for kind, name in KINDS.items()
+    } | {
+        "distance": structural_hamming_distance(true, best, kind="cpdag"),
+        "seconds": time.process_time() - began,
+    }
+
+
+def compare(n, n_rows, share, n_networks, first_seed):
+    """Means over networks, by the way holes are dealt with."""
+    found = {method: [] for method in METHODS}
+    for seed in range(first_seed, first_seed + n_networks):
+        network = make_gaussian_network(n_rows, n, random_state=seed)
+        holed = with_holes(network.data, share, seed)
+        for method, results in found.items():
+            results.append(measure(network, network.data, holed, method))
+    where = {"n": n, "rows": n_rows, "holes": share, "networks": n_networks}
+    rows = []
+    for method, results in found.items():
+        means = {key: float(np.mean([r[key] for r in results])) for key in results[0]}
+        rows.append(where | {"method": method} | means)
+    return rows
+
+
+IMPUTERS = {
+    "mean": SimpleImputer(),
+    "neighbors": KNNImputer(),
+    "iterative": IterativeImputer(random_state=0),
+    "structure": StructureImputer(random_state=0),
+}
+
+
+def compare_cells(n, n_rows, share, n_networks, first_seed):
+    """Errors of missing cells, by the imputer."""
+    errors = {name: [] for name in IMPUTERS}
+    for seed in range(first_seed, first_seed + n_networks):
+        X = make_gaussian_network(n_rows, n, random_state=seed).data
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        holed = with_holes(X, share, seed)
+        missing = np.isnan(holed)
+        for name, imputer in IMPUTERS.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                filled = imputer.fit_transform(holed)
+            errors[name].append(np.sqrt(np.mean((filled - X)[missing] ** 2)))
+    where = {"n": n, "rows": n_rows, "holes": share, "networks": n_networks}
+    return [
+        where | {"imputer": name, "error": float(np.mean(of))}
+        for name, of in errors.items()
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--networks", type=int, default=3, help="of each setting")
+    parser.add_argument("--only", type=int, help="this number of variables alone")
+    parser.add_argument("--rows", type=int, help="this number of rows alone")
+    parser.add_argument("--seed", type=int, default=100)
+    parser.add_argument("--cells", action="store_true", help="compare imputers")
+    parser.add_argument("--quick", action="store_true", help="to see that it works")
+    arguments = parser.parse_args()
+    sizes = (arguments.only,) if arguments.only else SIZES
+    n_rows = (arguments.rows,) if arguments.rows else ROWS
+    settings = [(n, N, s) for n in sizes for N in n_rows for s in SHARES]
+    note = f"{arguments.networks} networks of each kind"
+    if arguments.quick:
+        settings, arguments.networks = [(10, 100, 0.1)], 1
+        note = "quick run, to be replaced"
+    name, function, columns = (
+        "missing",
+        compare,
+        "adjacencies:.3f edges:.3f distance:.1f",
+    )
+    columns = f"method:>10 {columns} seconds:.1f"
+    if arguments.cells:
+        name, function = "missing_cells", compare_cells
+        columns = "imputer:>10 error:.3f"
+    table = Table(f"n:d rows:d holes:.2f networks:d {columns}")
+    again = set(settings)
+    rows, _ = earlier_results(
+        name, lambda row: (row["n"], row["rows"], row["holes"]) not in again, ""
+    )
+    for setting in settings:
+        for row in function(*setting, arguments.networks, arguments.seed):
+            rows.append(row)
+            table.add(row)
+        write_results(name, rows, note=note)
+
+
+if __name__ == "__main__":
+    main()
