@@ -167,6 +167,11 @@ class BaseScore(ABC, BaseEstimator):
             The child's term in the log score of a DAG.
         """
         parents = np.sort(np.asarray(parents, dtype=np.intp).reshape(-1))
+        log_likelihood = self._checked_likelihood(node, parents)
+        return float(log_likelihood + self.log_prior_odds_[parents, node].sum())
+
+    def _checked_likelihood(self, node, parents):
+        """Log marginal likelihood, once the parents, which are sorted, are checked."""
         family = np.append(parents, node)
         if (
             family.min() < 0
@@ -177,8 +182,7 @@ class BaseScore(ABC, BaseEstimator):
                 f"parents must be different columns other than node {node}, "
                 f"got {parents.tolist()}."
             )
-        log_prior = self.log_prior_odds_[parents, node].sum()
-        return float(self.log_marginal_likelihood(node, parents) + log_prior)
+        return self.log_marginal_likelihood(node, parents)
 
     def dag_score(self, adjacency: ArrayLike) -> float:
         """Log score of a DAG: the sum of its nodes' local scores.
