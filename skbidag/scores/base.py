@@ -119,7 +119,8 @@ class BaseScore(ABC, BaseEstimator):
         _check_n_features(self, X, reset=True)
         self._fit(X, sample_weight)
         n = self.n_features_in_
-        self.log_prior_odds_ = np.zeros((n, n))
+        # what is asked for is a child's column
+        self.log_prior_odds_ = np.zeros((n, n), order="F")
         if edge_prior is not None:
             edge_prior = align_labels(edge_prior, names_of(self), "edge_prior")
             self.log_prior_odds_ += check_edge_prior(edge_prior, n)
