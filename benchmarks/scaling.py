@@ -23,6 +23,9 @@ of the sizes, and what is expected:
 - a step over orders: O(1) lookups, each O(n) if the rows of extra parents are added
   up; O(K) here, whatever n; over partitions O(n) and more;
 - chains: n² ln n steps, each with the cost of a step;
+- a Dask cluster, of processes on this machine: eight long chains, and eight restarts of
+  a search, in seconds of the processor: those of the process that fits and of the
+  worker that has most to do;
 - rows: Gaussian data are read once; categorical tables take time in proportion. The
   search of 100 variables is in seconds of the processor.
 """
@@ -142,8 +145,22 @@ def sampling_seconds(kind, n, n_chains, n_jobs, length=20):
     return timed(model.fit, network.data)[1]
 
 
-def cluster_seconds(n_workers):
-    """Eight long chains on a Dask cluster of processes on this machine."""
+def restart_seconds(n, n_restarts):
+    """A search with restarts, and one more search on what they found."""
+    X = gaussian(n, 2 * n).data
+    warnings.simplefilter("ignore")
+    model = IterativeSearchStructure(
+        paper_score(), n_restarts=n_restarts, n_draws=0, n_jobs=-1, random_state=0
+    )
+    return timed(model.fit, X)[1]
+
+
+def cluster_seconds(n_workers, function, *args):
+    """What a Dask cluster of processes on this machine takes.
+
+    In seconds of the processor: those of this process, which searches, makes tables and
+    sends them, and those of the worker that has most to do.
+    """
     import joblib
     from dask.distributed import Client, LocalCluster
 
@@ -151,10 +168,13 @@ def cluster_seconds(n_workers):
         LocalCluster(
             n_workers=n_workers, threads_per_worker=1, dashboard_address=None
         ) as cluster,
-        Client(cluster),
+        Client(cluster) as client,
         joblib.parallel_config(backend="dask"),
     ):
-        return sampling_seconds("order", 80, 8, -1, 200)
+        before, began = client.run(time.process_time), time.process_time()
+        function(*args)
+        own, after = time.process_time() - began, client.run(time.process_time)
+        return own + max(after[worker] - before[worker] for worker in after)
 
 
 def series(quick):
@@ -200,8 +220,12 @@ def series(quick):
          lambda chains: ("order", 80, chains, 1), "chains"),
         ("order sampling", "cores", cores, sampling_seconds,
          lambda jobs: ("order", 80, 4, jobs, 400), "1/cores"),
-        ("order sampling", "Dask workers", [1, 2], cluster_seconds,
-         lambda workers: (workers,), "1/workers, and sending the tables"),
+        ("order sampling", "Dask workers", [1, 2, 4], cluster_seconds,
+         lambda workers: (workers, sampling_seconds, "order", 80, 8, -1, 200),
+         "1/workers, and sending the tables"),
+        ("search, 8 restarts", "Dask workers", [1, 2, 4], cluster_seconds,
+         lambda workers: (workers, restart_seconds, 100, 8),
+         "1/workers, and the last search"),
         ("sparse search", "cores", cores, sparse_search_seconds,
          lambda jobs: (1000, 1000, jobs, time.perf_counter), "1/cores in part"),
         ("DAG sampling", "cores", cores, sampling_seconds,
@@ -222,13 +246,16 @@ def main():
         "--limit", type=float, default=900.0, help="seconds a point may take"
     )
     parser.add_argument(
-        "--largest", type=float, default=math.inf, help="leave out larger sizes"
+        "--largest",
+        type=float,
+        default=math.inf,
+        help="leave out larger sizes, whose results stay",
     )
     parser.add_argument(
         "--smallest",
         type=float,
         default=0.0,
-        help="leave out smaller sizes, whose results stay",
+        help="the same of smaller ones",
     )
     parser.add_argument(
         "--grows",
@@ -247,19 +274,20 @@ def main():
     arguments = parser.parse_args()
     note = "quick run, to be replaced" if arguments.quick else ""
 
-    def wanted(what, grows, size=math.inf):
-        return (
-            grows in (arguments.grows or [grows])
-            and what in (arguments.what or [what])
-            and size >= arguments.smallest
+    def wanted(what, grows):
+        return grows in (arguments.grows or [grows]) and what in (
+            arguments.what or [what]
         )
+
+    def within(size):
+        return arguments.smallest <= size <= arguments.largest
 
     rows = []
     if arguments.grows or arguments.what or arguments.smallest:
         again = [*(arguments.what or ["the series"]), "in", *(arguments.grows or "")]
         rows, note = earlier_results(
             "scaling",
-            lambda row: not wanted(row["what"], row["grows"], row["size"]),
+            lambda row: not (wanted(row["what"], row["grows"]) and within(row["size"])),
             " ".join(again).removesuffix(" in"),
         )
 
@@ -272,7 +300,7 @@ def main():
             continue
         new = [row for row in rows if (row["what"], row["grows"]) == (what, grows)]
         rows = [row for row in rows if row not in new]
-        sizes = [s for s in sizes if arguments.smallest <= s <= arguments.largest]
+        sizes = [size for size in sizes if within(size)]
         for size in sizes:
             outcome = in_process(function, *arguments_of(size), timeout=arguments.limit)
             row = {
