@@ -224,7 +224,7 @@ def series(quick):
          lambda workers: (workers, sampling_seconds, "order", 80, 8, -1, 200),
          "1/workers, and sending the tables"),
         ("search, 8 restarts", "Dask workers", [1, 2, 4], cluster_seconds,
-         lambda workers: (workers, restart_seconds, 100, 8),
+         lambda workers: (workers, restart_seconds, 200, 8),
          "1/workers, and the last search"),
         ("sparse search", "cores", cores, sparse_search_seconds,
          lambda jobs: (1000, 1000, jobs, time.perf_counter), "1/cores in part"),
@@ -311,8 +311,10 @@ def main():
             }
             if outcome["status"] == "ok":
                 row.update(seconds=outcome["result"], peak_mb=outcome["peak_mb"])
-            new.append(row)
+            new = sorted([*new, row], key=lambda row: row["size"])
             if size == sizes[-1]:
+                for r in new:
+                    r.update(exponent="", expected="")
                 done = [r for r in new if r["status"] == "ok"]
                 upper = done[min(len(done) // 2, len(done) - 2) :]
                 if len(done) > 1:
