@@ -80,6 +80,7 @@ cdef class Tally:
     cdef void count_four(
         self, const Groups* groups, int group, const int* tables
     ) noexcept nogil
+    cdef void count_binary(self, const Groups* groups, int group) noexcept nogil
     cdef void count_middle(
         self, const Groups* groups, int group, const int* tables
     ) noexcept nogil

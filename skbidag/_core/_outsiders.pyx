@@ -160,6 +160,7 @@ cdef class Tally:
             What the scores of each class begin with.
         """
         cdef int group, size, c, j
+        cdef bint binary
         self.stride = self.outsiders.bytes.shape[1]
         for c in range(self.outsiders.n_classes):
             for j in range(
@@ -168,9 +169,16 @@ cdef class Tally:
                 self.scores[j] = singles[c]
         if self.stride > 1:
             self.count_few(groups, tables)
+            self.begin_class(0, tables[0])
+            binary = self.outsiders.n_classes == 1 and self.levels == 2
             for group in range(groups.n_groups):
                 size = groups.start[group + 1] - groups.start[group]
-                if LARGEST_TINY < size <= LARGEST_BYTE:
+                if not LARGEST_TINY < size <= LARGEST_BYTE:
+                    continue
+                # one class alone takes a tenth of the time less by itself
+                if binary and size <= self.worth.largest_pair:
+                    self.count_binary(groups, group)
+                else:
                     self.count_middle(groups, group, tables)
         for c in range(self.outsiders.n_classes):
             if self.outsiders.levels[c] == 1:
@@ -321,6 +329,42 @@ cdef class Tally:
             ):
                 score[j] += worth[number[j]]
         self.shapes_of_four |= 1 << shape
+
+    cdef void count_binary(self, const Groups* groups, int group) noexcept nogil:
+        """Add a group's part where all outsiders are binary: the class is at hand.
+
+        Needs unit weights, and a group of at most `largest_pair` rows.
+        """
+        cdef int t = self.t
+        cdef int begin = groups.start[group]
+        cdef int size = groups.start[group + 1] - begin
+        cdef int last = groups.first_segment[group + 1] - 1
+        cdef int segment, end
+        cdef Py_ssize_t width = self.width
+        cdef unsigned char* count = &self.block[0]
+        cdef unsigned char* total = count + width
+        cdef double* score = self.score
+        cdef const double* f
+        cdef const double* g
+        cdef Py_ssize_t j
+        g = &self.worth.g_pairs[t, place_of_pairs(self.worth, t, size)]
+        memset(total, 0, width)
+        for segment in range(groups.first_segment[group], last + 1):
+            end = groups.segment_end[segment]
+            memset(count, 0, width)
+            skb_add_binary_rows(
+                self.dense, self.stride, groups.rows + begin, end - begin, width, count
+            )
+            for j in range(width):
+                total[j] += count[j]
+            f = &self.worth.f_pairs[t, place_of_pairs(self.worth, t, end - begin)]
+            if segment < last:
+                for j in range(self.n_outsiders):
+                    score[j] += f[count[j]]
+            else:
+                for j in range(self.n_outsiders):
+                    score[j] += f[count[j]] + g[total[j]]
+            begin = end
 
     cdef void count_middle(
         self, const Groups* groups, int group, const int* tables
