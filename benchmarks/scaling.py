@@ -4,7 +4,8 @@
     python benchmarks/scaling.py --quick    # a minute
     python benchmarks/scaling.py --grows chains cores    # half a minute
     python benchmarks/scaling.py --what "DAG step"       # a minute
-    python benchmarks/scaling.py --what "sparse search" --limit 3600   # 10 minutes
+    python benchmarks/scaling.py --what "sparse search" --grows n   # 10 minutes
+    python benchmarks/scaling.py --what "search of 100" "sparse search" --grows N cores
 
 One thing grows at a time: the variables n (sparse graphs, one parent on average), the
 rows N, the permissible parents K, the chains, the cores and the workers of a Dask
@@ -16,13 +17,17 @@ of the sizes, and what is expected:
 - a sparse search (two parents on average, 1000 rows): n² for what looks at all pairs of
   variables, n for tables, and sweeps of n relocations, each among the few that a node
   shares tables with; its seconds are those of the processor, so that other jobs matter
-  less;
+  less; by cores, seconds of the clock, which tell something only on an idle machine;
 - tables with an extra parent: n² 2^K entries, and K passes over them for the sums, so
   2^(K+1) takes twice the time, and n² it is with K fixed;
 - a step over orders: O(1) lookups, each O(n) if the rows of extra parents are added
   up; O(K) here, whatever n; over partitions O(n) and more;
 - chains: n² ln n steps, each with the cost of a step;
-- rows: Gaussian data are read once; categorical tables take time in proportion.
+- a Dask cluster, of processes on this machine: eight long chains, and eight restarts of
+  a search, in seconds of the processor: those of the process that fits and of the
+  worker that has most to do;
+- rows: Gaussian data are read once; categorical tables take time in proportion. The
+  search of 100 variables is in seconds of the processor.
 """
 
 import argparse
@@ -71,14 +76,14 @@ def search_seconds(n, N):
     return timed(model.fit, X)[1]
 
 
-def sparse_search_seconds(n):
-    """The whole search among many variables, in seconds of the processor."""
-    X = make_gaussian_network(1000, n, expected_parents=2.0, random_state=0).data
+def sparse_search_seconds(n, N=1000, n_jobs=1, clock=time.process_time):
+    """The whole search among many variables, or with many rows."""
+    X = make_gaussian_network(N, n, expected_parents=2.0, random_state=0).data
     warnings.simplefilter("ignore")
-    model = IterativeSearchStructure(n_draws=0, random_state=0)
-    began = time.process_time()
+    model = IterativeSearchStructure(n_draws=0, random_state=0, n_jobs=n_jobs)
+    began = clock()
     model.fit(X)
-    return time.process_time() - began
+    return clock() - began
 
 
 def discrete_search_seconds(n, N):
@@ -140,8 +145,22 @@ def sampling_seconds(kind, n, n_chains, n_jobs, length=20):
     return timed(model.fit, network.data)[1]
 
 
-def cluster_seconds(n_workers):
-    """Eight long chains on a Dask cluster of processes on this machine."""
+def restart_seconds(n, n_restarts):
+    """A search with restarts, and one more search on what they found."""
+    X = gaussian(n, 2 * n).data
+    warnings.simplefilter("ignore")
+    model = IterativeSearchStructure(
+        paper_score(), n_restarts=n_restarts, n_draws=0, n_jobs=-1, random_state=0
+    )
+    return timed(model.fit, X)[1]
+
+
+def cluster_seconds(n_workers, function, *args):
+    """What a Dask cluster of processes on this machine takes.
+
+    In seconds of the processor: those of this process, which searches, makes tables and
+    sends them, and those of the worker that has most to do.
+    """
     import joblib
     from dask.distributed import Client, LocalCluster
 
@@ -149,10 +168,13 @@ def cluster_seconds(n_workers):
         LocalCluster(
             n_workers=n_workers, threads_per_worker=1, dashboard_address=None
         ) as cluster,
-        Client(cluster),
+        Client(cluster) as client,
         joblib.parallel_config(backend="dask"),
     ):
-        return sampling_seconds("order", 80, 8, -1, 200)
+        before, began = client.run(time.process_time), time.process_time()
+        function(*args)
+        own, after = time.process_time() - began, client.run(time.process_time)
+        return own + max(after[worker] - before[worker] for worker in after)
 
 
 def series(quick):
@@ -182,6 +204,8 @@ def series(quick):
          lambda n: ("partition", n, 1, 1), "n⁴ ln n"),
         ("search", "N", [1000, 10_000, 100_000, 1_000_000], search_seconds,
          lambda N: (50, N), "N, from when reading the data is what takes time"),
+        ("search of 100", "N", [10_000, 100_000, 1_000_000], sparse_search_seconds,
+         lambda N: (100, N), "N, once, from when reading is what takes time"),
         ("discrete search", "N", [1000, 10_000, 100_000], discrete_search_seconds,
          lambda N: (20, N), "N"),
         ("tables", "2^K", [2**K for K in range(8, 19, 2)], table_seconds,
@@ -196,8 +220,14 @@ def series(quick):
          lambda chains: ("order", 80, chains, 1), "chains"),
         ("order sampling", "cores", cores, sampling_seconds,
          lambda jobs: ("order", 80, 4, jobs, 400), "1/cores"),
-        ("order sampling", "Dask workers", [1, 2], cluster_seconds,
-         lambda workers: (workers,), "1/workers, and sending the tables"),
+        ("order sampling", "Dask workers", [1, 2, 4], cluster_seconds,
+         lambda workers: (workers, sampling_seconds, "order", 80, 8, -1, 200),
+         "1/workers, and sending the tables"),
+        ("search, 8 restarts", "Dask workers", [1, 2, 4], cluster_seconds,
+         lambda workers: (workers, restart_seconds, 200, 8),
+         "1/workers, and the last search"),
+        ("sparse search", "cores", cores, sparse_search_seconds,
+         lambda jobs: (1000, 1000, jobs, time.perf_counter), "1/cores in part"),
         ("DAG sampling", "cores", cores, sampling_seconds,
          lambda jobs: ("dag", 80, 4, jobs, 400), "1/cores"),
     ]  # fmt: skip
@@ -216,7 +246,16 @@ def main():
         "--limit", type=float, default=900.0, help="seconds a point may take"
     )
     parser.add_argument(
-        "--largest", type=float, default=math.inf, help="leave out larger sizes"
+        "--largest",
+        type=float,
+        default=math.inf,
+        help="leave out larger sizes, whose results stay",
+    )
+    parser.add_argument(
+        "--smallest",
+        type=float,
+        default=0.0,
+        help="the same of smaller ones",
     )
     parser.add_argument(
         "--grows",
@@ -240,12 +279,15 @@ def main():
             arguments.what or [what]
         )
 
+    def within(size):
+        return arguments.smallest <= size <= arguments.largest
+
     rows = []
-    if arguments.grows or arguments.what:
+    if arguments.grows or arguments.what or arguments.smallest:
         again = [*(arguments.what or ["the series"]), "in", *(arguments.grows or "")]
         rows, note = earlier_results(
             "scaling",
-            lambda row: not wanted(row["what"], row["grows"]),
+            lambda row: not (wanted(row["what"], row["grows"]) and within(row["size"])),
             " ".join(again).removesuffix(" in"),
         )
 
@@ -256,8 +298,9 @@ def main():
     for what, grows, sizes, function, arguments_of, expected in series(arguments.quick):
         if not wanted(what, grows):
             continue
-        new = []
-        sizes = [size for size in sizes if size <= arguments.largest]
+        new = [row for row in rows if (row["what"], row["grows"]) == (what, grows)]
+        rows = [row for row in rows if row not in new]
+        sizes = [size for size in sizes if within(size)]
         for size in sizes:
             outcome = in_process(function, *arguments_of(size), timeout=arguments.limit)
             row = {
@@ -268,9 +311,11 @@ def main():
             }
             if outcome["status"] == "ok":
                 row.update(seconds=outcome["result"], peak_mb=outcome["peak_mb"])
-            new.append(row)
+            new = sorted([*new, row], key=lambda row: row["size"])
             if size == sizes[-1]:
-                done = [r for r in new if "seconds" in r]
+                for r in new:
+                    r.update(exponent="", expected="")
+                done = [r for r in new if r["status"] == "ok"]
                 upper = done[min(len(done) // 2, len(done) - 2) :]
                 if len(done) > 1:
                     new[-1]["exponent"] = exponent(

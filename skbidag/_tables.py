@@ -97,6 +97,12 @@ class NodeTable:
         in_turn = np.minimum(np.arange(self.width), self.columns.max())
         return self.width > 1 and not np.array_equal(self.columns, in_turn)
 
+    @cached_property
+    def columns_that_matter(self):
+        """Columns whose maxima are above those of the base column in some row."""
+        base = self.maxima[:, [self.base_column]]
+        return (self.maxima > base).any(axis=0).view(np.uint8)
+
     @property
     def n_bytes(self):
         """Memory of the tables that are there."""
@@ -214,9 +220,9 @@ class ScoreTables(Sequence):
         """Number of nodes that are not in the background: what orders are of."""
         return sum(not table.background for table in self.nodes)
 
-    def views(self):
-        """What kernels see of the tables."""
-        return TableViews(self.nodes)
+    def views(self, maximize=False):
+        """What kernels see of the tables, if they ask for maxima alone or not."""
+        return TableViews(self.nodes, maximize)
 
     def log_score(self, adjacency):
         """Log score of a DAG, -inf if not all its parent sets stand in the tables."""

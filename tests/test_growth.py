@@ -9,6 +9,7 @@ from skbidag._growth import rows_of
 from skbidag._search_space import make_space
 from skbidag._tables import build_tables, can_grow
 from skbidag.scores import BDe, BGe, CategoricalBIC
+from skbidag.scores._interventional import with_interventions
 
 N_FEATURES = 8
 BEFORE = [1, 3, 5]
@@ -46,7 +47,14 @@ def seen(table, order):
     return np.maximum(maxima[:, [*table.outsiders, table.base_column]], base)
 
 
-@pytest.mark.parametrize("make", [BDe, CategoricalBIC])
+def intervened(edge_penalty):
+    """BDe of data in which some cells of two columns were set."""
+    cells = np.zeros((80, N_FEATURES), dtype=bool)
+    cells[:30, 7] = cells[20:40, 4] = True
+    return with_interventions(BDe(edge_penalty=edge_penalty), cells)
+
+
+@pytest.mark.parametrize("make", [BDe, CategoricalBIC, intervened])
 @pytest.mark.parametrize(("joins", "leaves"), CHANGES)
 def test_grown_tables_are_those_built_afresh(data, make, joins, leaves):
     score = make(edge_penalty=2.0).fit(data)

@@ -14,6 +14,7 @@ from skbidag._problem import Problem
 from skbidag._search._crossover import best_of_both, crossover
 from skbidag._search._orders import random_order, search_orders
 from skbidag._search._reversals import Reversals
+from skbidag._tables import build_tables
 from skbidag.datasets import make_gaussian_network
 from skbidag.graphs import is_dag
 from skbidag.scores import BGe
@@ -78,6 +79,42 @@ def test_sweeps_walk_the_same_way(maximize, monkeypatch):
         assert_allclose(few.log_score, wide.log_score, rtol=1e-12)
     assert not np.array_equal(few.order, start)
     assert_allclose(few.best_log_score, wide.best_log_score, rtol=1e-12)
+
+
+def test_columns_that_matter():
+    tables = build_tables(SCORES["bde"](), sparse_space(), scores=False, maxima=True)
+    matter = 0
+    for table in tables:
+        for column, matters in enumerate(table.columns_that_matter):
+            above = table.maxima[:, column] > table.maxima[:, table.base_column]
+            assert matters == above.any()
+        matter += table.columns_that_matter.sum()
+    assert 0 < matter < sum(len(table.outsiders) for table in tables)
+
+
+@pytest.mark.parametrize("scattered", [True, False])
+@pytest.mark.parametrize("kind", ["bge", "bde"])
+def test_walks_on_maxima_pass_by_what_does_not_matter(kind, scattered, monkeypatch):
+    few, wide = both_layouts(SCORES[kind](), monkeypatch, maxima=True)
+    tables = few if scattered else wide
+    start = a_start(np.random.default_rng(4))
+    moves = [0.2, 0.6, 0.2]
+
+    def chain_of(maximize):
+        views, stream = tables.views(maximize), bit_generator((5,), 0)
+        return OrderChain(views, stream, start, moves, maximize=True)
+
+    quick, twin = chain_of(True), chain_of(False)
+    assert quick.few_relatives == twin.few_relatives == scattered
+    for power in (0.05, 0.3, 1.0):
+        quick.power = twin.power = power
+        quick.run(2000)
+        twin.run(2000)
+        assert_array_equal(quick.order, twin.order)
+        assert_allclose(quick.node_scores, twin.node_scores, rtol=1e-12)
+    assert_array_equal(quick.accepted_moves, twin.accepted_moves)
+    assert not np.array_equal(quick.order, start)
+    assert_allclose(quick.climb(), twin.climb(), rtol=1e-12)
 
 
 def assert_scores_are_those_of_the_order(chain, tables):

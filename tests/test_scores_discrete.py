@@ -172,7 +172,7 @@ def test_wide_columns_and_long_groups():
 
 
 @pytest.mark.parametrize("n_samples", [2, 30, 1000])
-@pytest.mark.parametrize("levels", [[2], [3], [2, 3, 4, 5]])
+@pytest.mark.parametrize("levels", [[2], [3], [2, 3, 4, 5], [2, 1, 5, 7, 11, 17]])
 def test_many_outsiders(levels, n_samples):
     # Enough outsiders that small groups are looked up at once, of every shape.
     rng = np.random.default_rng(n_samples)
@@ -369,6 +369,17 @@ def test_what_was_asked_before_makes_no_difference(make, weighting, n_levels):
     for ask in questions(rng, len(n_levels), 8):
         fresh = make().fit(X, sample_weight=weights)
         assert_array_equal(ask(score), ask(fresh))
+
+
+def test_a_prior_that_changes_counts_in_what_was_asked_before():
+    X = np.random.default_rng(0).integers(0, 3, size=(40, 3))
+    score = BDe(edge_penalty=1.0).fit(X)
+    before = score.local_score(2, [1, 0])
+    assert score.local_score(2, [0, 1]) == before
+    score.log_prior_odds_[0, 2] = -5.0
+    assert_allclose(score.local_score(2, [0, 1]), before - 5.0, rtol=1e-12)
+    with pytest.raises(ValueError, match="parents must be different columns"):
+        score.local_score(2, [0, 0])
 
 
 def test_questions_in_threads():

@@ -65,6 +65,15 @@ cdef extern from *:
         }
     }
 
+    /* Add counts, each times a step. */
+    SKB_BYTE_LOOP void skb_add_counts(
+        const uint8_t *restrict more, uint8_t step, Py_ssize_t width,
+        uint8_t *restrict count)
+    {
+        for (Py_ssize_t j = 0; j < width; j++)
+            count[j] += (uint8_t)(step * more[j]);
+    }
+
     /* Count the variables that have the same level in two rows. */
     SKB_BYTE_LOOP void skb_count_equal(
         const uint8_t *x0, const uint8_t *x1, Py_ssize_t width,
@@ -111,6 +120,10 @@ cdef extern from *:
     void skb_add_binary_rows(
         const unsigned char *codes, Py_ssize_t stride, const int *rows, int n_rows,
         Py_ssize_t width, unsigned char *count
+    ) nogil
+    void skb_add_counts(
+        const unsigned char *more, unsigned char step, Py_ssize_t width,
+        unsigned char *count
     ) nogil
     void skb_count_equal(
         const unsigned char *x0, const unsigned char *x1, Py_ssize_t width,

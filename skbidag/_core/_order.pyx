@@ -240,7 +240,7 @@ cdef class OrderChain(OrderState):
     @property
     def few_relatives(self):
         """Whether nodes share tables with few others, so that relocations are cheap."""
-        return self.views.related != NULL
+        return self.views.few_relatives
 
     def sweep(self, Py_ssize_t n_sweeps):
         """Relocate every node in turn, `n_sweeps` times, without holding the GIL."""
@@ -271,7 +271,7 @@ cdef class OrderChain(OrderState):
                 since_change += 1
                 if self.better(self.views.main[k]):
                     since_change = 0
-                    if self.views.related != NULL:
+                    if self.views.column_numbers != NULL:
                         # those concerned first, then all, which are many
                         self.better_waiting()
                 k = (k + 1) % self.n_main
@@ -305,7 +305,7 @@ cdef class OrderChain(OrderState):
         is a candidate of the other. Outsiders matter rarely: they are left to the end.
         """
         cdef Py_ssize_t to, k
-        if self.views.related != NULL:
+        if self.views.column_numbers != NULL:
             to = self.stretch_of(slot)
             self.wait_around(node)
             for k in range(min(to, self.n_left), max(to, self.n_left)):

@@ -44,8 +44,16 @@ cdef class Tally:
         # shape of which that is known.
         double[:, :, ::1] worth_of_four
         int shapes_of_four
-        # Counts of the outsiders side by side, in bytes and in integers.
+        # How the group at hand is looked up, class by class, and what its next count
+        # is multiplied with in the number of a small group.
+        int[::1] way
+        int[::1] step
+        # Counts of the outsiders side by side, in bytes (of a segment and of a group,
+        # level by level, and numbers of small groups) and in integers.
         unsigned char[::1] block
+        unsigned char[::1] in_segment
+        unsigned char[::1] in_group
+        unsigned char[::1] number
         int[::1] count
         int[::1] total
         # Weights of one outsider's levels.
@@ -73,7 +81,25 @@ cdef class Tally:
         self, const Groups* groups, int group, const int* tables
     ) noexcept nogil
     cdef void count_binary(self, const Groups* groups, int group) noexcept nogil
-    cdef bint count_small(self, const Groups* groups, int group) noexcept nogil
+    cdef void count_middle(
+        self, const Groups* groups, int group, const int* tables
+    ) noexcept nogil
+    cdef int choose_ways(
+        self, const Groups* groups, int group, const int* tables
+    ) noexcept nogil
+    cdef void count_bytes(
+        self, const int* rows, int n_rows, int n_levels, bint zeros
+    ) noexcept nogil
+    cdef void add_segment(self, int c, int n_rows) noexcept nogil
+    cdef void add_whole(
+        self, const Groups* groups, int group, int c
+    ) noexcept nogil
+    cdef void add_bytes_of_cells(
+        self, const unsigned char* count, int most
+    ) noexcept nogil
+    cdef void add_bytes_of_configurations(
+        self, const unsigned char* count, int most
+    ) noexcept nogil
     cdef void count_dense(self, const Groups* groups, int group) noexcept nogil
     cdef void count_levels(self, const int* rows, int n_rows) noexcept nogil
     cdef void add_cells(self, const int* count, int most) noexcept nogil

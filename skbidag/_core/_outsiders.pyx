@@ -30,8 +30,8 @@ one for each cell of a large one.
 from libc.string cimport memset
 
 from skbidag._core._bytes cimport (
-    skb_add_binary_rows, skb_add_rows, skb_compare_four, skb_count_equal,
-    skb_count_equal_of_three
+    skb_add_binary_rows, skb_add_counts, skb_add_rows, skb_compare_four,
+    skb_count_equal, skb_count_equal_of_three
 )
 from skbidag._core._worth cimport (
     LARGEST_BYTE, LARGEST_SPAN, LARGEST_TINY, N_DIGITS, N_PLACES, Worth, f_value,
@@ -47,6 +47,9 @@ cdef enum:
     # Shapes of groups of two and three rows, and what is counted of each.
     N_SHAPES_OF_FEW = 5
     N_COUNTERS = 3
+    # Ways to look up a group: not with others, by f(n) + f(size - n), by one number for
+    # all its counts, or level by level.
+    BY_ITSELF, BY_PAIRS, BY_NUMBER, LEVEL_BY_LEVEL
 
 
 cdef class Outsiders:
@@ -115,7 +118,7 @@ cdef class Tally:
         self.scores = np.empty(0)
         self.counters = np.empty(0, dtype=np.uint8)
         self.worth_of_four = np.empty((0, 8, N_PLACES))
-        self.block = np.empty(0, dtype=np.uint8)
+        self.block = self.in_group = np.empty(0, dtype=np.uint8)
         self.cell = np.zeros(n_levels.max(initial=1))
         self.marginal = np.zeros(n_levels.max(initial=1))
 
@@ -133,6 +136,11 @@ cdef class Tally:
             self.count, self.total = np.empty((2, most), dtype=np.intc)
         if self.worth_of_four.shape[0] < outsiders.n_classes:
             self.worth_of_four = np.empty((outsiders.n_classes, 8, N_PLACES))
+            self.way, self.step = np.empty((2, outsiders.n_classes), dtype=np.intc)
+        most = MOST_DENSE_LEVELS * outsiders.bytes.shape[1]
+        if self.in_group.shape[0] < most:
+            self.in_segment, self.in_group = np.empty((2, most), dtype=np.uint8)
+            self.number = np.empty(outsiders.bytes.shape[1], dtype=np.uint8)
         most = N_SHAPES_OF_FEW * N_COUNTERS * outsiders.bytes.shape[1]
         if self.counters.shape[0] < most:
             self.counters = np.empty(most, dtype=np.uint8)
@@ -151,7 +159,8 @@ cdef class Tally:
         singles : array of double
             What the scores of each class begin with.
         """
-        cdef int group, c, j
+        cdef int group, size, c, j
+        cdef bint binary
         self.stride = self.outsiders.bytes.shape[1]
         for c in range(self.outsiders.n_classes):
             for j in range(
@@ -160,6 +169,17 @@ cdef class Tally:
                 self.scores[j] = singles[c]
         if self.stride > 1:
             self.count_few(groups, tables)
+            self.begin_class(0, tables[0])
+            binary = self.outsiders.n_classes == 1 and self.levels == 2
+            for group in range(groups.n_groups):
+                size = groups.start[group + 1] - groups.start[group]
+                if not LARGEST_TINY < size <= LARGEST_BYTE:
+                    continue
+                # one class alone takes a tenth of the time less by itself
+                if binary and size <= self.worth.largest_pair:
+                    self.count_binary(groups, group)
+                else:
+                    self.count_middle(groups, group, tables)
         for c in range(self.outsiders.n_classes):
             if self.outsiders.levels[c] == 1:
                 continue  # a constant tells nothing apart
@@ -179,17 +199,15 @@ cdef class Tally:
         self.t = t
 
     cdef void add_group(self, const Groups* groups, int group) noexcept nogil:
-        """Add a group's part in the scores of the class at hand."""
+        """Add the part of a group in the scores of the class at hand.
+
+        Unless that is done already, for all classes at once.
+        """
         cdef int size = groups.start[group + 1] - groups.start[group]
         cdef int cells = groups.first_segment[group + 1] - groups.first_segment[group]
         cdef int j
         if self.width > 0:
-            if size <= LARGEST_TINY:
-                return  # counted for all classes at once
-            if self.levels == 2 and size <= self.worth.largest_pair:
-                self.count_binary(groups, group)
-                return
-            if self.count_small(groups, group):
+            if size <= LARGEST_BYTE:
                 return
             # A row counted alone costs about as much as five look-ups.
             if 5 * size >= (cells + 1) * self.levels:
@@ -313,7 +331,7 @@ cdef class Tally:
         self.shapes_of_four |= 1 << shape
 
     cdef void count_binary(self, const Groups* groups, int group) noexcept nogil:
-        """Add a group's part in the scores of binary outsiders.
+        """Add a group's part where all outsiders are binary: the class is at hand.
 
         Needs unit weights, and a group of at most `largest_pair` rows.
         """
@@ -348,58 +366,178 @@ cdef class Tally:
                     score[j] += f[count[j]] + g[total[j]]
             begin = end
 
-    cdef bint count_small(self, const Groups* groups, int group) noexcept nogil:
-        """Add a small group's part.
+    cdef void count_middle(
+        self, const Groups* groups, int group, const int* tables
+    ) noexcept nogil:
+        """Add a group's part for all classes. Needs unit weights, and counts in bytes.
 
-        Needs unit weights and two levels or more. False, and nothing added, if the
-        group is too large.
+        Levels are counted for all the classes that have them at once: with many levels
+        the classes are many, and each has few outsiders.
         """
-        cdef int levels = self.levels
-        cdef int first = groups.first_segment[group]
-        cdef int n_segments = groups.first_segment[group + 1] - first
         cdef int begin = groups.start[group]
-        cdef int sizes[N_DIGITS]
-        cdef int span = 1
-        cdef int segment, level, _level
-        cdef Py_ssize_t j
-        cdef long long shape = 0
-        cdef bint known
-        cdef double* worth
+        cdef int n_levels = self.choose_ways(groups, group, tables)
+        cdef Py_ssize_t width = self.stride
+        cdef int c, segment, end
+        cdef bint zeros = False
+        if n_levels == 0:
+            return
+        for c in range(self.outsiders.n_classes):
+            zeros |= self.way[c] == LEVEL_BY_LEVEL
+        memset(&self.in_group[0], 0, n_levels * width)
+        memset(&self.number[0], 0, width)
+        for segment in range(
+            groups.first_segment[group], groups.first_segment[group + 1]
+        ):
+            end = groups.segment_end[segment]
+            self.count_bytes(groups.rows + begin, end - begin, n_levels, zeros)
+            skb_add_counts(
+                &self.in_segment[0], 1, n_levels * width, &self.in_group[0]
+            )
+            for c in range(self.outsiders.n_classes):
+                if self.way[c] != BY_ITSELF:
+                    self.begin_class(c, tables[c])
+                    self.add_segment(c, end - begin)
+            begin = end
+        for c in range(self.outsiders.n_classes):
+            if self.way[c] != BY_ITSELF:
+                self.begin_class(c, tables[c])
+                self.add_whole(groups, group, c)
+
+    cdef int choose_ways(
+        self, const Groups* groups, int group, const int* tables
+    ) noexcept nogil:
+        """Choose how a group is looked up for each class.
+
+        Where that is outsider by outsider it is done. Gives the levels that are left to
+        be counted.
+        """
+        cdef int size = groups.start[group + 1] - groups.start[group]
+        cdef int cells = groups.first_segment[group + 1] - groups.first_segment[group]
+        cdef int n_levels = 0
+        cdef int c, j
+        for c in range(self.outsiders.n_classes):
+            self.begin_class(c, tables[c])
+            self.way[c] = BY_ITSELF
+            if self.width == 0 or self.levels == 1:
+                continue
+            if self.levels == 2 and size <= self.worth.largest_pair:
+                self.way[c] = BY_PAIRS
+            elif span_of(groups, group, self.levels, self.n_outsiders // 2) > 0:
+                self.way[c] = BY_NUMBER
+                self.step[c] = 1
+            # A row counted alone costs about as much as five look-ups.
+            elif 5 * size >= (cells + 1) * self.levels:
+                self.way[c] = LEVEL_BY_LEVEL
+            else:
+                for j in range(self.n_outsiders):
+                    self.score[j] += self.count_sparse(
+                        groups, group, &self.codes[self.columns[j], 0]
+                    )
+                continue
+            n_levels = self.levels
+        return n_levels
+
+    cdef void count_bytes(
+        self, const int* rows, int n_rows, int n_levels, bint zeros
+    ) noexcept nogil:
+        """Count the levels of the outsiders that have them; zeros only if asked to."""
+        cdef const unsigned char* dense = &self.outsiders.bytes[0, 0]
+        cdef Py_ssize_t width = self.stride
+        cdef Py_ssize_t first = 0
+        cdef int level
+        cdef int c = 0
+        memset(&self.in_segment[0], 0, n_levels * width)
+        if n_levels == 2 and not zeros:
+            skb_add_binary_rows(
+                dense, width, rows, n_rows, width, &self.in_segment[width]
+            )
+            return
+        for level in range(0 if zeros else 1, n_levels):
+            # classes with more levels come later
+            while self.outsiders.levels[c] <= level or self.outsiders.width[c] == 0:
+                c += 1
+            first = self.outsiders.offset[c]
+            skb_add_rows(
+                dense + first, width, rows, n_rows, <unsigned char>level, 1,
+                width - first, &self.in_segment[level * width + first]
+            )
+
+    cdef void add_segment(self, int c, int n_rows) noexcept nogil:
+        """Add what a segment of so many rows is worth for class c, which is at hand."""
+        cdef Py_ssize_t width = self.stride
+        cdef const unsigned char* count = &self.in_segment[self.outsiders.offset[c]]
         cdef double* score = self.score
-        cdef unsigned char* number = &self.block[0]
-        if n_segments * (levels - 1) > N_DIGITS:
-            return False
-        for segment in range(n_segments):
-            sizes[segment] = groups.segment_end[first + segment] - begin
-            begin = groups.segment_end[first + segment]
-            for _level in range(1, levels):
-                span *= min(sizes[segment] + 1, LARGEST_SPAN + 1)
-                if span > LARGEST_SPAN:
-                    return False
-            shape = (shape << 7) | sizes[segment]
-        # Filling a place takes as long as an outsider's look-ups elsewhere, and the
-        # larger a group, the less often its shape comes again.
-        if span > self.n_outsiders // 2:
-            return False
-        worth = table_of_shape(
-            self.worth, shape, (<long long>self.t << 5) + levels, &known
-        )
-        if not known:
-            self.worth.fill_small(self.t, levels, n_segments, sizes, span, worth)
-        memset(number, 0, self.width)
-        span = 1
-        begin = groups.start[group]
-        for segment in range(n_segments):
-            for level in range(1, levels):
-                skb_add_rows(
-                    self.dense, self.stride, groups.rows + begin, sizes[segment],
-                    <unsigned char>level, <unsigned char>span, self.width, number
+        cdef const double* f
+        cdef int level, j
+        if self.way[c] == BY_PAIRS:
+            count += width
+            f = &self.worth.f_pairs[
+                self.t, place_of_pairs(self.worth, self.t, n_rows)
+            ]
+            for j in range(self.n_outsiders):
+                score[j] += f[count[j]]
+        elif self.way[c] == BY_NUMBER:
+            for level in range(1, self.levels):
+                skb_add_counts(
+                    count + level * width, <unsigned char>self.step[c], self.width,
+                    &self.number[self.outsiders.offset[c]]
                 )
-                span *= sizes[segment] + 1
-            begin += sizes[segment]
-        for j in range(self.n_outsiders):
-            score[j] += worth[number[j]]
-        return True
+                self.step[c] *= n_rows + 1
+        else:
+            for level in range(self.levels):
+                self.add_bytes_of_cells(count + level * width, n_rows)
+
+    cdef void add_whole(self, const Groups* groups, int group, int c) noexcept nogil:
+        """Add what a group is worth as a whole for class c, which is at hand."""
+        cdef int size = groups.start[group + 1] - groups.start[group]
+        cdef Py_ssize_t width = self.stride
+        cdef const unsigned char* count = &self.in_group[self.outsiders.offset[c]]
+        cdef double* score = self.score
+        cdef const double* worth
+        cdef int level, j
+        if self.way[c] == BY_PAIRS:
+            count += width
+            worth = &self.worth.g_pairs[
+                self.t, place_of_pairs(self.worth, self.t, size)
+            ]
+            for j in range(self.n_outsiders):
+                score[j] += worth[count[j]]
+        elif self.way[c] == BY_NUMBER:
+            count = &self.number[self.outsiders.offset[c]]
+            worth = worth_of_small(self.worth, self.t, self.levels, groups, group)
+            for j in range(self.n_outsiders):
+                score[j] += worth[count[j]]
+        else:
+            for level in range(self.levels):
+                self.add_bytes_of_configurations(count + level * width, size)
+
+    cdef void add_bytes_of_cells(
+        self, const unsigned char* count, int most
+    ) noexcept nogil:
+        """Add f of counts, which are at most `most`."""
+        cdef const double* f = &self.worth.f[self.t, 0]
+        cdef double* score = self.score
+        cdef int j
+        if most < self.worth.f_reach[self.t]:
+            for j in range(self.n_outsiders):
+                score[j] += f[count[j]]
+        else:
+            for j in range(self.n_outsiders):
+                score[j] += f_value(self.worth, self.t, count[j])
+
+    cdef void add_bytes_of_configurations(
+        self, const unsigned char* count, int most
+    ) noexcept nogil:
+        """Add g of counts, which are at most `most`."""
+        cdef const double* g = &self.worth.g[self.t, 0]
+        cdef double* score = self.score
+        cdef int j
+        if most < self.worth.g_reach[self.t]:
+            for j in range(self.n_outsiders):
+                score[j] += g[count[j]]
+        else:
+            for j in range(self.n_outsiders):
+                score[j] += g_value(self.worth, self.t, count[j])
 
     cdef void count_dense(self, const Groups* groups, int group) noexcept nogil:
         """Add a group's part, all outsiders side by side. Needs unit weights."""
@@ -544,3 +682,54 @@ cdef inline void worth_of_few(
     else:
         parts[3] = 3 * f1
     parts[3] += g_value(worth, t, 3) - parts[0]
+
+
+cdef inline int span_of(
+    const Groups* groups, int group, int levels, int most
+) noexcept nogil:
+    """Tell in how many ways the counts of a group can come out, 0 if in too many.
+
+    Filling a place of a table takes as long as an outsider's look-ups elsewhere, and
+    the larger a group, the less often its shape comes again: so the limit is what the
+    outsiders are worth.
+    """
+    cdef int first = groups.first_segment[group]
+    cdef int n_segments = groups.first_segment[group + 1] - first
+    cdef int begin = groups.start[group]
+    cdef int span = 1
+    cdef int segment, _level
+    if n_segments * (levels - 1) > N_DIGITS:
+        return 0
+    most = min(most, <int>LARGEST_SPAN)
+    for segment in range(n_segments):
+        for _level in range(1, levels):
+            span *= groups.segment_end[first + segment] - begin + 1
+            if span > most:
+                return 0
+        begin = groups.segment_end[first + segment]
+    return span
+
+
+cdef inline const double* worth_of_small(
+    Worth worth, int t, int levels, const Groups* groups, int group
+) noexcept nogil:
+    """Give the table of what all counts of a small group are worth."""
+    cdef int first = groups.first_segment[group]
+    cdef int n_segments = groups.first_segment[group + 1] - first
+    cdef int begin = groups.start[group]
+    cdef int sizes[N_DIGITS]
+    cdef long long shape = 0
+    cdef double* table
+    cdef bint known
+    cdef int segment
+    for segment in range(n_segments):
+        sizes[segment] = groups.segment_end[first + segment] - begin
+        begin = groups.segment_end[first + segment]
+        shape = (shape << 7) | sizes[segment]
+    table = table_of_shape(worth, shape, (<long long>t << 5) + levels, &known)
+    if not known:
+        worth.fill_small(
+            t, levels, n_segments, sizes,
+            span_of(groups, group, levels, LARGEST_SPAN), table
+        )
+    return table

@@ -42,8 +42,9 @@ cdef class TableViews:
         # the same for columns, one that holds nothing if j is no outsider of i; NULL
         # where column j is variable j in all tables
         int16_t *column_numbers
-        # related[i * n_nodes + j] & IN_TABLE: j is a candidate or outsider of i, and
-        # & HAS_TABLE: i is one of j. NULL where that is so of nearly all pairs.
+        # related[i * n_nodes + j] & IN_TABLE: j is a candidate of i, or an outsider
+        # that matters, and & HAS_TABLE: i is one of j. NULL where that is so of most
+        # pairs.
         unsigned char *related
         # the nodes that i is related to, either way, are those from first_relative[i]
         # to first_relative[i + 1] in `relatives`; NULL where `related` is
@@ -52,8 +53,8 @@ cdef class TableViews:
         list arrays
 
     cdef object _number_columns(self, Py_ssize_t node)
-    cdef object _relate(self)
-    cdef object _list_relatives(self)
+    cdef Py_ssize_t _relate(self, tables, bint maximize) except -1
+    cdef object _list_relatives(self, Py_ssize_t n_pairs)
     cdef const double *_matrix(self, object array, Py_ssize_t width) except? NULL
     cdef const double *_vector(self, object array) except? NULL
 

@@ -23,10 +23,13 @@ cdef class TableViews:
     ----------
     tables : sequence of NodeTable
         One per node, in order.
+    maximize : bool, default=False
+        Whether a walk asks for maxima alone: then columns do not matter that are
+        nowhere above the base column.
     """
 
-    def __cinit__(self, tables):
-        cdef Py_ssize_t n = len(tables), i, k
+    def __cinit__(self, tables, bint maximize=False):
+        cdef Py_ssize_t n = len(tables), i, k, n_pairs
         cdef const Py_ssize_t[::1] candidates, columns
         self.n_nodes = n
         self.width = max(table.width for table in tables)
@@ -69,9 +72,13 @@ cdef class TableViews:
                 self.bits[i * n + candidates[k]] = <signed char> k
             if table.scattered:
                 self._number_columns(i)
-        if self.column_numbers != NULL:
-            self._relate()
-            self._list_relatives()
+        if self.column_numbers != NULL or maximize:
+            n_pairs = self._relate(tables, maximize)
+            if self.few_relatives or 2 * n_pairs < n * n:
+                self._list_relatives(n_pairs)
+            else:
+                free(self.related)
+                self.related = NULL
 
     def __dealloc__(self):
         free(self.nodes)
@@ -82,6 +89,12 @@ cdef class TableViews:
         free(self.related)
         free(self.relatives)
         free(self.first_relative)
+
+    @property
+    def few_relatives(self):
+        """Whether tables have columns for few outsiders, so that relocations are cheap.
+        """
+        return self.column_numbers != NULL
 
     @property
     def background(self):
@@ -106,33 +119,40 @@ cdef class TableViews:
             if view.columns[k] < n:
                 numbers[view.columns[k]] = <int16_t> k
 
-    cdef object _relate(self):
-        """Note whose tables have whom."""
-        cdef Py_ssize_t n = self.n_nodes, i, j, k
+    cdef Py_ssize_t _relate(self, tables, bint maximize) except -1:
+        """Note whose tables have whom; give the number of pairs."""
+        cdef Py_ssize_t n = self.n_nodes, n_pairs = 0, i, j, k
         cdef const NodeView *view
+        cdef const unsigned char[::1] matters
         self.related = <unsigned char *> calloc(n * n, 1)
         if self.related == NULL:
             raise MemoryError
         for i in range(n):
             view = &self.nodes[i]
+            matters = tables[i].columns_that_matter if maximize else (
+                np.ones(view.width, dtype=np.uint8)
+            )
             for k in range(view.n_candidates + view.width):
-                j = view.candidates[k] if k < view.n_candidates else (
-                    view.columns[k - view.n_candidates]
-                )
+                if k < view.n_candidates:
+                    j = view.candidates[k]
+                elif matters[k - view.n_candidates]:
+                    j = view.columns[k - view.n_candidates]
+                else:
+                    continue
                 if j < n and j != i:
                     self.related[i * n + j] |= IN_TABLE
                     self.related[j * n + i] |= HAS_TABLE
+        for i in range(n * n):
+            n_pairs += self.related[i] != 0
+        return n_pairs
 
-    cdef object _list_relatives(self):
+    cdef object _list_relatives(self, Py_ssize_t n_pairs):
         """List for each node those that have it in their tables, or are in its own."""
         cdef Py_ssize_t n = self.n_nodes, size = 0, i, j
-        for i in range(n * n):
-            size += self.related[i] != 0
-        self.relatives = <Py_ssize_t *> malloc(max(size, 1) * sizeof(Py_ssize_t))
+        self.relatives = <Py_ssize_t *> malloc(max(n_pairs, 1) * sizeof(Py_ssize_t))
         self.first_relative = <Py_ssize_t *> malloc((n + 1) * sizeof(Py_ssize_t))
         if self.relatives == NULL or self.first_relative == NULL:
             raise MemoryError
-        size = 0
         for i in range(n):
             self.first_relative[i] = size
             for j in range(n):

@@ -29,6 +29,7 @@ cdef class Worth:
         # Which table belongs to what, and the constants of each.
         bint bayes
         dict numbers
+        list memory  # of f and g, and of their pairs
         double[::1] a
         double[::1] big_a
         double[::1] log_gamma_a
@@ -56,6 +57,7 @@ cdef class Worth:
         double[:, ::1] of_shape
 
     cdef object make_room(self, set keys)
+    cdef object take(self, int which, Py_ssize_t n_tables, Py_ssize_t length)
     cdef int add_table(self, tuple key) except -1
     cdef void extend(self, int t, double f_top, double g_top) noexcept nogil
     cdef void fill_pairs(self, int t, int size) noexcept nogil

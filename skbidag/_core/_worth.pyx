@@ -56,6 +56,7 @@ cdef class Worth:
         self.numbers = {}
         self.a, self.big_a = np.empty(0), np.empty(0)
         self.f = np.empty((0, 0))
+        self.memory = [np.empty(0), np.empty(0)]
         self.place_of_four, self.parts_of_four, self.cells_of_four = _OF_FOUR
         self.shape = np.empty(N_SHAPES, dtype=np.longlong)
         self.shape_key = np.empty(N_SHAPES, dtype=np.longlong)
@@ -115,13 +116,24 @@ cdef class Worth:
             self.largest_pair = largest_pair
             self.a, self.big_a = np.empty((2, n_tables))
             self.log_gamma_a, self.log_gamma_big_a = np.empty((2, n_tables))
-            self.f, self.g = np.empty((2, n_tables, length))
+            self.f, self.g = self.take(0, n_tables, length)
             self.f_filled, self.g_filled = np.empty((2, n_tables), dtype=np.intc)
             self.f_reach, self.g_reach = np.empty((2, n_tables), dtype=np.intc)
-            self.f_pairs, self.g_pairs = np.empty((2, n_tables, n_pairs))
+            self.f_pairs, self.g_pairs = self.take(1, n_tables, n_pairs)
             self.pairs_filled = np.empty((n_tables, largest_pair + 1), dtype=np.uint8)
         self.numbers = {}
         self.shape[:] = 0
+
+    cdef object take(self, int which, Py_ssize_t n_tables, Py_ssize_t length):
+        """Give room for tables of f and of g, in memory that is used again.
+
+        Calls want more and fewer tables in turn, and to clear fresh memory took a tenth
+        of a search.
+        """
+        size = 2 * n_tables * length
+        if len(self.memory[which]) < size:
+            self.memory[which] = np.empty(size)
+        return self.memory[which][:size].reshape(2, n_tables, length)
 
     cdef int add_table(self, tuple key) except -1:
         """Give the number of a new table."""

@@ -73,7 +73,7 @@ def search_orders(
     """
     n = tables.n_main
     chain = OrderChain(
-        tables.views(),
+        tables.views(maximize),
         stream,
         order,
         move_mixture("auto", order_moves(n)),

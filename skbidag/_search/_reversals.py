@@ -41,6 +41,7 @@ class Reversals:
         self.allowed = np.ascontiguousarray(~constraints.forbidden.T)
         self.required = [np.flatnonzero(column) for column in constraints.required.T]
         self.failed = {}
+        self.values = {}  # local scores: most nodes have the same parents in other DAGs
 
     def __call__(self, adjacency):
         """Reverse edges of a DAG.
@@ -56,7 +57,7 @@ class Reversals:
             The better DAG, or None where no reversal pays.
         """
         self.most = self.limit(adjacency)
-        dag = _Dag(adjacency, self.score)
+        dag = _Dag(adjacency, self.score, self.values)
         if not self.many:
             n_reversed = sum([self.reverse(dag, edge) for edge in self.edges(dag)])
         else:
@@ -134,7 +135,7 @@ class Reversals:
 
     def select(self, node, below, kept):
         """Forward selection of parents from all variables that are not below."""
-        kept = np.union1d(kept, self.required[node]).astype(np.intp)
+        kept = sorted({*kept, *self.required[node]})
         allowed = np.flatnonzero(self.allowed[node] & (below == 0))
         return self.score.select_parents(node, allowed, self.most, kept=kept)
 
@@ -148,9 +149,11 @@ class _Dag:
         The DAG.
     score : BaseScore
         The score.
+    known : dict
+        The scores of nodes with parents that are known; it gets those that are not.
     """
 
-    def __init__(self, adjacency, score):
+    def __init__(self, adjacency, score, known):
         children, parents = np.nonzero(adjacency.T)
         self.parents = [
             of_node.tolist()
@@ -158,7 +161,7 @@ class _Dag:
                 parents, np.searchsorted(children, np.arange(1, len(adjacency)))
             )
         ]
-        self.score, self.values = score, {}
+        self.score, self.known = score, known
         self.descent = Descent(self.parents)
 
     def parents_of(self, nodes):
@@ -167,15 +170,16 @@ class _Dag:
 
     def value(self, node):
         """The local score of a node."""
-        if node not in self.values:
-            self.values[node] = self.score.local_score(node, self.parents[node])
-        return self.values[node]
+        key = node, *self.parents[node]
+        if key not in self.known:
+            self.known[key] = self.score.local_score(node, self.parents[node])
+        return self.known[key]
 
     def change(self, parents, values):
         """Give nodes other parents, of which the local scores are known."""
         for node in parents:
             self.parents[node] = sorted(parents[node])
-        self.values |= values
+            self.known[node, *self.parents[node]] = values[node]
         self.descent = Descent(self.parents)
 
     def adjacency(self):

@@ -23,6 +23,8 @@ MOST_CONFIGURATIONS = 1e200
 MOST_COUNTS = 2e7
 # What additions are worth is kept: in searches every other call asks for it again.
 MOST_KEPT_BYTES = 50_000_000
+# Likelihoods are, too: of ten calls nine ask for one again.
+MOST_KEPT_SETS = 100_000
 # The largest sets of which all are scored, and about how long a cell takes there.
 MOST_TOGETHER = 4
 CELL_SECONDS = 5e-9
@@ -118,6 +120,7 @@ class CategoricalScore(BaseScore):
         self._columns, self._weights = _kernel_rows(self.codes_, self.counts_)
         self._walks = Walks(self._columns, self._weights, self.n_levels_)
         self._additions = Memory(MOST_KEPT_BYTES)
+        self._likelihoods = Memory(8 * MOST_KEPT_SETS)
 
     def with_same_levels(self):
         score = clone(self)
@@ -137,6 +140,12 @@ class CategoricalScore(BaseScore):
         of_cell = np.bincount(cell, weights=self.counts_)
         of_configuration = np.bincount(configuration, weights=self.counts_)
         return of_cell[of_cell > 0], of_configuration[of_configuration > 0]
+
+    def _checked_likelihood(self, node, parents):
+        compute = super()._checked_likelihood
+        return self._likelihoods.recall(
+            (int(node), parents.tobytes()), lambda: np.float64(compute(node, parents))
+        )
 
     def addition_scores(self, node, parents):
         # in one order: the last digits must not depend on who asked before

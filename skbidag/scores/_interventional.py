@@ -149,6 +149,14 @@ class InterventionalScore(BaseScore):
     def fill_table_for_maxima(self, node, *args, **kwargs):
         self.scores_[node].fill_table_for_maxima(node, *args, **kwargs)
 
+    @property
+    def grows_tables(self):
+        """Whether the score does."""
+        return self.scores_[0].grows_tables
+
+    def fill_table_beside(self, parent, floor, node, *args, **kwargs):
+        self.scores_[node].fill_table_beside(parent, floor, node, *args, **kwargs)
+
     def addition_scores(self, node, parents):
         return self.scores_[node].addition_scores(node, parents)
 

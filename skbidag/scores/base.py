@@ -119,7 +119,8 @@ class BaseScore(ABC, BaseEstimator):
         _check_n_features(self, X, reset=True)
         self._fit(X, sample_weight)
         n = self.n_features_in_
-        self.log_prior_odds_ = np.zeros((n, n))
+        # what is asked for is a child's column
+        self.log_prior_odds_ = np.zeros((n, n), order="F")
         if edge_prior is not None:
             edge_prior = align_labels(edge_prior, names_of(self), "edge_prior")
             self.log_prior_odds_ += check_edge_prior(edge_prior, n)
@@ -171,6 +172,11 @@ class BaseScore(ABC, BaseEstimator):
             The child's term in the log score of a DAG.
         """
         parents = np.sort(np.asarray(parents, dtype=np.intp).reshape(-1))
+        log_likelihood = self._checked_likelihood(node, parents)
+        return float(log_likelihood + self.log_prior_odds_[parents, node].sum())
+
+    def _checked_likelihood(self, node, parents):
+        """Log marginal likelihood, once the parents, which are sorted, are checked."""
         family = np.append(parents, node)
         if (
             family.min() < 0
@@ -181,8 +187,7 @@ class BaseScore(ABC, BaseEstimator):
                 f"parents must be different columns other than node {node}, "
                 f"got {parents.tolist()}."
             )
-        log_prior = self.log_prior_odds_[parents, node].sum()
-        return float(self.log_marginal_likelihood(node, parents) + log_prior)
+        return self.log_marginal_likelihood(node, parents)
 
     def dag_score(self, adjacency: ArrayLike) -> float:
         """Log score of a DAG: the sum of its nodes' local scores.
