@@ -22,8 +22,8 @@ from skbidag.scores.capabilities import (
     CategoricalParameterScore,
     CategoricalPredictiveScore,
     CellParameterScore,
-    EvidenceScore,
     CompletableScore,
+    EvidenceScore,
     LinearCompletableScore,
     LinearParameterScore,
     LinearPredictiveScore,
@@ -425,9 +425,7 @@ class InterventionalMixedCompletableScore(
     """The same of a score whose data may have missing cells."""
 
 
-class InterventionalCellScore(
-    InterventionalMixedCompletableScore, CellParameterScore
-):
+class InterventionalCellScore(InterventionalMixedCompletableScore, CellParameterScore):
     """The same of a score that knows the parameters of cells."""
 
     def cell_regressions(self, node, parents):

@@ -385,9 +385,7 @@ class BGe(
         return center - coefficients @ mean[parents], coefficients, deviation
 
     def draw_regression(self, node, parents, rng):  # noqa: D102
-        constant, coefficients, deviation = self.draw_regressions(
-            node, parents, 1, rng
-        )
+        constant, coefficients, deviation = self.draw_regressions(node, parents, 1, rng)
         return constant[0], coefficients[0], deviation[0] ** 2
 
     def log_predictive(self, X, node, parents, *, plug_in=False):

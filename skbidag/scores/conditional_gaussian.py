@@ -372,7 +372,7 @@ class ConditionalGaussian(
         if self.is_ordinal_.any():
             name = self._column_name(int(np.argmax(self.is_ordinal_)))
             raise ValueError(
-                f"Column {name} is ordinal, beside which missing cells cannot be drawn. "
+                f"Column {name} is ordinal: beside it no missing cells can be drawn. "
                 "ConditionalGaussian(ordinal=None) takes it as a category without "
                 "order; with missing='drop' rows with missing cells are left out."
             )
