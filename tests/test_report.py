@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
@@ -22,9 +22,9 @@ from skbidag import (
     PartitionMCMCStructure,
 )
 from skbidag._convergence import assess
+from skbidag._edge_effects import direct_effects
 from skbidag._report import _network, _trust
 from skbidag._report._charts import make_charts
-from skbidag._report._effects import direct_effects
 from skbidag.datasets import load_asia, make_gaussian_network
 
 SHORT = {"n_iter": 4000, "n_draws": 100, "n_chains": 2, "random_state": 0}
@@ -96,38 +96,19 @@ def test_samples_are_draws_of_all_chains(asia):
         assert sample["log_score"] == trace
 
 
-def test_effects_of_continuous_parents_against_a_loop(linear):
-    effects, meaning = direct_effects(linear)
-    assert "coefficient" in meaning
-    total, count = np.zeros((6, 6)), np.zeros((6, 6))
-    for dag in linear.dag_samples_:
-        for node in range(6):
-            parents = np.flatnonzero(dag[:, node])
-            if len(parents):
-                mean, _, _ = linear.score_.coefficient_posterior(
-                    np.array([node]), parents[None]
-                )
-                total[parents, node] += mean[0]
-                count[parents, node] += 1
-    expected = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    assert_allclose(effects, expected)
-    assert np.isfinite(effects).sum() >= 5
-
-
-def test_effects_of_categories():
-    """A copy with errors in one of ten cells, and a variable with three levels."""
-    rng = np.random.default_rng(0)
-    cause = rng.integers(2, size=4000)
-    copy = np.where(rng.random(4000) < 0.1, 1 - cause, cause)
-    three = np.where(rng.random(4000) < 0.2, rng.integers(3, size=4000), 2 * cause)
-    frame = pd.DataFrame({"cause": cause, "copy": copy, "three": three}).astype(str)
-    model = ExactStructure(random_state=0).fit(frame)
-    effects, meaning = direct_effects(model)
-    assert "total variation" in meaning
-    # P(copy = 1 | cause = 1) - P(copy = 1 | cause = 0) = 0.8; 4000 rows: error 0.01
-    assert effects[0, 1] == pytest.approx(0.8, abs=0.04)
-    assert effects[0, 2] == pytest.approx(0.8, abs=0.04)
-    assert np.isnan(effects.diagonal()).all()
+def test_effects_are_those_of_the_table(linear, asia):
+    for model, word in ((linear, "coefficient"), (asia, "second category")):
+        network = _network.network_of(model)
+        assert word in network["effect"]
+        expected = direct_effects(model.score_, model.dag_samples_)
+        told = 0
+        for i, j, *rest in network["pairs"]:
+            for shown, effect in zip(
+                rest[-2:], (expected[i, j], expected[j, i]), strict=True
+            ):
+                assert shown == _network.plain(effect)
+                told += shown is not None
+        assert told >= 5
 
 
 def test_long_names_are_shortened():

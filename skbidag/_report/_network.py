@@ -3,7 +3,8 @@
 import numpy as np
 
 from skbidag._data import names_of
-from skbidag._report._effects import direct_effects
+from skbidag._edge_effects import direct_effects
+from skbidag._report._wording import meaning_of_effects
 from skbidag.diagnostics import edge_diagnostics
 from skbidag.inspection._layout import layered_layout
 from skbidag.inspection._plotting import shorten
@@ -69,7 +70,8 @@ def network_of(estimator, dynamic=None):
 def probabilities_of(estimator):
     """What is known of edges, matrices by the names of `PAIR`, and what effects are."""
     joined = estimator.edge_probabilities("skeleton")
-    effects, meaning = direct_effects(estimator)
+    effects = direct_effects(estimator.score_, estimator.dag_samples_)
+    meaning = meaning_of_effects(estimator.score_)
     # exact probabilities have no sampling error
     error = rhat = np.full(joined.shape, np.nan)
     if hasattr(estimator, "rhat_"):

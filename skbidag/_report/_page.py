@@ -12,11 +12,11 @@ from string import Template
 
 from skbidag._convergence import assess
 from skbidag._report._charts import make_charts
-from skbidag._report._effects import LINEAR
 from skbidag._report._facts import result_of, sample_text
 from skbidag._report._network import network_of
 from skbidag._report._pictures import figures, make_pictures
 from skbidag._report._trust import REMEDY, bias, headline
+from skbidag.scores import LinearParameterScore
 
 ROWS_OF_FIRST = 50
 MOODS = {"good": "speaks for it", "note": "to be known", "bad": "speaks against it"}
@@ -45,7 +45,7 @@ def make_page(facts, estimator, dynamic=None, *, remedy=REMEDY, files=None):
         HTML.
     """
     network = network_of(estimator, dynamic)
-    network["signed"] = network["effect"] == LINEAR
+    network["signed"] = isinstance(estimator.score_, LinearParameterScore)
     pictures = {**make_charts(estimator), **make_pictures(estimator, dynamic)}
     _, posterior = bias(estimator, remedy)
     posterior = escape(posterior).replace(escape(remedy), f"<code>{remedy}</code>")
