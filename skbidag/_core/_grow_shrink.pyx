@@ -3,8 +3,8 @@
 """Climbing over orders where every node may choose its parents from all before it.
 
 Written from Andrews, Ramsey, Sanchez Romero, Camchong & Kummerfeld (2023), *Fast
-scalable and accurate discovery of DAGs using the best order score search and grow-shrink
-trees*, NeurIPS 36.
+scalable and accurate discovery of DAGs using the best order score search and
+grow-shrink trees*, NeurIPS 36.
 
 State
     An order of the nodes, and the parents that each node gets in it: *grow*, add the
@@ -16,11 +16,11 @@ What stays true
     All parents of a node stand before it, the required ones among them, and the log
     score is the sum of what the nodes' parents are worth.
 Cost
-    Growing walks down a tree that each node has: at a set of parents stand the additions
-    that pay, the best first, and each leads to the set with it. A set is scored once,
-    whatever order it is met in. A variable that stands nowhere in a node's tree does not
-    matter to it, so a relocation takes a walk for each variable that does, and a glance
-    at each of the others.
+    Growing walks down a tree that each node has: at a set of parents stand the
+    additions that pay, the best first, and each leads to the set with it. A set is
+    scored once, whatever order it is met in. A variable that stands nowhere in a node's
+    tree does not matter to it, so a relocation takes a walk for each variable that
+    does, and a glance at each of the others.
 """
 
 cimport cython
@@ -233,7 +233,7 @@ cdef class GrowShrinkOrder:
         return index
 
     cdef double value_at(self, Py_ssize_t node, Py_ssize_t index) except? -1:
-        """What a node's set is worth: nothing at all if a required parent is missing."""
+        """What a node's set is worth: -inf if a required parent is missing."""
         for parent in self.required[node]:
             if not self.stands[parent]:
                 return -INFINITY
