@@ -168,6 +168,30 @@ def fill_table(
     free(levels)
 
 
+cdef double add_parent(
+    const double[:, ::1] matrix, const double[::1] floor, Py_ssize_t parent,
+    Py_ssize_t size, double[:, ::1] rows, double[::1] pivots,
+    double[::1] covariance, double[::1] variances,
+) noexcept nogil:
+    """Condition on one more parent, the `size`-th, in place; returns its pivot."""
+    cdef:
+        Py_ssize_t n = matrix.shape[0], j, k
+        double factor, pivot
+    for j in range(n):
+        rows[size, j] = matrix[parent, j]
+    for k in range(size):
+        factor = rows[k, parent] / pivots[k]
+        for j in range(n):
+            rows[size, j] -= factor * rows[k, j]
+    pivot = max(rows[size, parent], floor[parent])
+    pivots[size] = pivot
+    factor = covariance[parent] / pivot
+    for j in range(n):
+        covariance[j] -= factor * rows[size, j]
+        variances[j] -= rows[size, j] / pivot * rows[size, j]
+    return pivot
+
+
 def select_parents(
     const double[:, ::1] matrix, const double[::1] floor, const double[::1] offset,
     const double[::1] slope, double det_weight, const double[::1] log_odds,
@@ -208,7 +232,7 @@ def select_parents(
         Py_ssize_t width = (n + 3) // 4 * 4  # whole vectors
         Py_ssize_t size = 0, j, k, parent, n_kept = kept.shape[0]
         Py_ssize_t most = max(max_size, n_kept, 1)
-        double log_det = 0.0, log_prior = 0.0, factor, pivot, score, best, variance
+        double log_det = 0.0, log_prior = 0.0, pivot, score, best, variance
         double[:, ::1] rows = np.empty((most, n))
         double[::1] pivots = np.empty(most)
         double[::1] covariance = np.zeros(width)
@@ -251,21 +275,122 @@ def select_parents(
                         parent = j
                 if parent < 0:
                     break
-            for j in range(n):
-                rows[size, j] = matrix[parent, j]
-            for k in range(size):
-                factor = rows[k, parent] / pivots[k]
-                for j in range(n):
-                    rows[size, j] -= factor * rows[k, j]
-            pivot = max(rows[size, parent], floor[parent])
-            pivots[size] = pivot
-            factor = covariance[parent] / pivot
-            for j in range(n):
-                covariance[j] -= factor * rows[size, j]
-                variances[j] -= rows[size, j] / pivot * rows[size, j]
+            pivot = add_parent(
+                matrix, floor, parent, size, rows, pivots, covariance, variances
+            )
             log_det += skb_log(pivot)
             log_prior += log_odds[parent]
             bias[parent] = -INFINITY
             parents[size] = parent
             size += 1
     return np.asarray(parents)[:size].tolist(), score
+
+
+def addition_scores(
+    const double[:, ::1] matrix, const double[::1] floor, const double[::1] offset,
+    const double[::1] slope, double det_weight, const double[::1] log_odds,
+    Py_ssize_t node, const Py_ssize_t[::1] parents,
+):
+    """Scores of a node with its parents and one more, for each variable in turn.
+
+    Parameters
+    ----------
+    matrix, floor, offset, slope, det_weight, log_odds, node
+        As in :func:`select_parents`.
+    parents : (l,) array
+        The parents, fewer than n - 1.
+
+    Returns
+    -------
+    log_scores : (n,) array
+        -inf for the node itself and its parents.
+    """
+    cdef:
+        Py_ssize_t n = matrix.shape[0], size = parents.shape[0], j, k
+        Py_ssize_t width = (n + 3) // 4 * 4  # whole vectors
+        double log_det = 0.0, log_prior = 0.0
+        double[:, ::1] rows = np.empty((max(size, 1), n))
+        double[:, ::1] vectors = np.empty((5, width))
+        double[::1] pivots = np.empty(max(size, 1))
+        double[::1] covariance = vectors[0]
+        double[::1] variances = vectors[1]
+        double[::1] floors = vectors[2]
+        double[::1] bias = vectors[3]
+        double[::1] values = vectors[4]
+    with nogil:
+        for j in range(width):
+            covariance[j] = matrix[node, j] if j < n else 0.0
+            variances[j] = matrix[j, j] if j < n else 1.0
+            floors[j] = floor[j] if j < n else 1.0
+            bias[j] = log_odds[j] if j < n else -INFINITY
+        bias[node] = -INFINITY
+        for k in range(size):
+            log_det += skb_log(
+                add_parent(
+                    matrix, floor, parents[k], k, rows, pivots, covariance, variances
+                )
+            )
+            log_prior += log_odds[parents[k]]
+            bias[parents[k]] = -INFINITY
+        skb_outsider_scores(
+            &values[0], &covariance[0], &variances[0], &floors[0], &bias[0],
+            max(covariance[node], floor[node]), floor[node],
+            offset[size + 1] - det_weight * log_det + log_prior, slope[size + 1],
+            det_weight, width,
+        )
+    return np.asarray(values)[:n].copy()
+
+
+def removal_scores(
+    const double[:, ::1] matrix, const double[::1] floor, const double[::1] offset,
+    const double[::1] slope, double det_weight, const double[::1] log_odds,
+    Py_ssize_t node, const Py_ssize_t[::1] parents,
+):
+    """Scores of a node with its parents but one, for each of these in turn.
+
+    Each is a Cholesky factorization of the matrix of what is left, O(l^3).
+
+    Parameters
+    ----------
+    matrix, floor, offset, slope, det_weight, log_odds, node
+        As in :func:`select_parents`.
+    parents : (l,) array
+        The parents.
+
+    Returns
+    -------
+    log_scores : (l,) array
+        In the order of the parents.
+    """
+    cdef:
+        Py_ssize_t size = parents.shape[0], left, i, j, k, column
+        double log_det, log_prior, pivot, factor
+        double[:, ::1] block = np.empty((size, size))
+        Py_ssize_t[::1] variables = np.empty(size, dtype=np.intp)
+        double[::1] values = np.empty(size)
+    with nogil:
+        for left in range(size):
+            # the parents but one, then the node
+            for k in range(size - 1):
+                variables[k] = parents[k if k < left else k + 1]
+            variables[size - 1] = node
+            for i in range(size):
+                for j in range(i + 1):
+                    block[i, j] = matrix[variables[i], variables[j]]
+            log_det, log_prior = 0.0, 0.0
+            for k in range(size - 1):
+                column = variables[k]
+                pivot = max(block[k, k], floor[column])
+                log_det += skb_log(pivot)
+                log_prior += log_odds[column]
+                for i in range(k + 1, size):
+                    factor = block[i, k] / pivot
+                    for j in range(k + 1, i + 1):
+                        block[i, j] -= factor * block[j, k]
+            values[left] = (
+                offset[size - 1]
+                - slope[size - 1]
+                * skb_log(max(block[size - 1, size - 1], floor[node]))
+                - det_weight * log_det + log_prior
+            )
+    return np.asarray(values)

@@ -8,19 +8,20 @@ import numpy as np
 
 from skbidag._chains import auto_n_iter, bit_generator
 from skbidag._given_starts import resolve_starts
-from skbidag._parallel import run_parallel, run_threads
+from skbidag._parallel import run_parallel
 from skbidag._search._cover import cover_posterior, short_chain
-from skbidag._search._crossover import best_of_both
 from skbidag._search._expansion import (
     add_selected_parents,
     expand,
     let_in,
     let_in_hubs,
+    make_room,
     merge_graph,
     once_per_dag,
     paying_pairs,
     widen,
 )
+from skbidag._search._free_orders import FreeOrders, is_affordable
 from skbidag._search._hubs import without_needless_room
 from skbidag._search._orders import (
     LEAST_GAIN,
@@ -41,10 +42,8 @@ from skbidag._tables import ScoreTables, build_tables
 
 # Expansions in a row without a better DAG before a search ends.
 PATIENCE = 4
-# Fresh starts at a time, with many variables.
-FRESH_STARTS = 2
-# Steps of a fresh start, at the beginning and when a search is stuck, over `n_iter`;
-# and at most. (With many variables it makes sweeps instead, see `_orders.py`.)
+# Steps in which the first order is annealed, over `n_iter`, and at most. (With many
+# variables it makes sweeps instead, see `_orders.py`.)
 FRESH_SHARE = 4
 MOST_FRESH_STEPS = 100_000_000
 # Seconds that the tables of a widened space may take.
@@ -292,6 +291,12 @@ def search_once(
     ).run()
 
 
+def may_be_free(problem, permitted, settings):
+    """Whether nodes may choose parents beyond the space, and something is beyond it."""
+    everything = (permitted | problem.constraints.forbidden).all()
+    return settings.extra_parent and not everything and is_affordable(problem)
+
+
 def turned_edges(adjacency, problem, settings):
     """The better DAG with other parents of nodes with large blankets, or None."""
     max_parents = max(settings.max_parents, int(adjacency.sum(axis=0).max()))
@@ -301,8 +306,8 @@ def turned_edges(adjacency, problem, settings):
 class SpaceSearch:
     """One search: rounds of finding the best DAG and enlarging the space around it.
 
-    The first order, and another one when the search is stuck, are annealed. It ends
-    when neither the space nor the best score changes.
+    It starts from a DAG that a climb finds without a space, or else from an annealed
+    order, and ends when neither the space nor the best score changes.
 
     Parameters
     ----------
@@ -317,7 +322,7 @@ class SpaceSearch:
     restart : int, default=0
         Which of several independent searches this is.
     start : ndarray of bool, shape (n_features, n_features), default=None
-        A DAG to start from; None for an order that is annealed.
+        A DAG to start from; None for one that a climb or annealing finds.
     stop : Stop, default=None
         Ends the search early.
     """
@@ -350,6 +355,22 @@ class SpaceSearch:
         self.quick = self.many and settings.engine == "kicks"
         self.cut_short = False
         self.history, self.dags = [], []
+        self.free = None
+        if settings.thorough and may_be_free(problem, permitted, settings):
+            limit = settings.hub_limit or settings.max_parents
+            self.free = FreeOrders(problem, limit, self.generator, stop)
+            # with many variables reversals come nearer to the best DAG, and faster
+            if self.order is None and not self.many:
+                self.set_out(self.free.start())
+
+    def set_out(self, adjacency):
+        """Let a DAG into the space, and start from there."""
+        neighbors = (adjacency | adjacency.T) & ~self.problem.constraints.forbidden
+        limits = np.maximum(self.settings.max_parents, adjacency.sum(axis=0))
+        self.permitted = make_room(
+            self.permitted, neighbors, adjacency, self.problem, limits
+        )
+        self.order = random_order(self.generator, adjacency)
 
     def run(self):
         """Make rounds to the end.
@@ -435,12 +456,6 @@ class SpaceSearch:
         if self.order is None:
             self.order = self.anneal_afresh()
         self.order, log_score = self.search_from(self.order)
-        stuck = log_score <= self.log_score + LEAST_GAIN
-        if self.settings.thorough and not (self.n_stalled or self.many) and stuck:
-            # by now the space may hold a better DAG far from here
-            fresh, fresh_score = self.search_from(self.anneal_afresh())
-            if fresh_score > log_score + LEAST_GAIN:
-                self.order, log_score = fresh, fresh_score
         return log_score
 
     def search_from(self, order):
@@ -461,40 +476,11 @@ class SpaceSearch:
         return order
 
     def improve(self, adjacency):
-        """A better DAG that reversals lead to, or None.
-
-        With many variables, also from fresh starts: what one has over the present DAG
-        reversals often show first, and each may be better in some places.
-        """
+        """A better DAG that reversals, or else orders without a space, lead to."""
         better = self.reversals(adjacency)
-        if better is not None or not self.many or self.stop:
-            return better
-        for order in self.fresh_orders():
-            fresh = self.tables.best_dag(order)
-            reversed_ = self.reversals(fresh)
-            other = fresh if reversed_ is None else reversed_
-            present = adjacency if better is None else better
-            both = best_of_both(present, other, self.problem.score)
-            better = better if both is None else both
+        if better is None and self.free is not None and not self.stop:
+            better = self.free.improve(adjacency, self.problem.log_score(adjacency))
         return better
-
-    def fresh_orders(self):
-        """Orders annealed from random ones, each by random numbers of its own."""
-        required = self.problem.constraints.required
-        starts = [
-            (random_order(self.generator, required), self.generator.integers(2**63))
-            for _ in range(FRESH_STARTS)
-        ]
-
-        def anneal(start):
-            order, seed = start
-            stream = bit_generator(int(seed))
-            order, _ = search_orders(
-                self.tables, order, stream, "annealing", self.n_iter, stop=self.stop
-            )
-            return order
-
-        return run_threads(anneal, starts, self.settings.n_jobs)
 
     def enlarge(self, found):
         """A larger space around the DAG of this round, or the same one."""

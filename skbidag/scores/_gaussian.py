@@ -152,40 +152,30 @@ class GaussianScore(BaseScore):
             out[:, base_column] = table[:, base]
 
     def addition_scores(self, node, parents):
-        terms, log_odds = self.node_terms(node), self.log_prior_odds_[:, node]
-        matrix, floor, size = terms.matrix, terms.floor, len(parents)
-        if size == len(matrix) - 1:
-            return np.full(len(matrix), -np.inf)
-        parents = np.asarray(parents, dtype=np.intp)
-        # rows of the child and of the parents still to be swept, and the diagonal
-        rows = matrix[np.append(node, parents)]
-        spread = np.diag(matrix).copy()
-        log_det = 0.0
-        for k, parent in enumerate(parents):
-            pivot = max(rows[k + 1, parent], floor[parent])
-            log_det += np.log(pivot)
-            sweep = rows[k + 1] / pivot
-            spread -= sweep * rows[k + 1]
-            # a row of a parent already swept becomes zero and stays so
-            rows = rows - rows[:, parent][:, None] * sweep
-        spread = np.maximum(spread, floor)
-        variance = max(rows[0, node], floor[node]) - rows[0] ** 2 / spread
-        scores = (
-            terms.offset[size + 1]
-            - terms.slope[size + 1] * np.log(np.maximum(variance, floor[node]))
-            - terms.det_weight * (log_det + np.log(spread))
-            + log_odds[parents].sum()
-            + log_odds
-        )
-        scores[parents] = -np.inf
-        scores[node] = -np.inf
-        return scores
+        if len(parents) == self.n_features_in_ - 1:
+            return np.full(self.n_features_in_, -np.inf)
+        parents = np.array(parents, dtype=np.intp)
+        return _gaussian.addition_scores(*self._of_node(node), parents)
+
+    def removal_scores(self, node, parents):
+        parents = np.array(parents, dtype=np.intp)
+        return _gaussian.removal_scores(*self._of_node(node), parents)
 
     def select_parents(self, node, allowed, max_size, kept=(), stop=True):
-        terms = self.node_terms(node)
-        may_add = np.zeros(len(terms.matrix), dtype=np.uint8)
+        may_add = np.zeros(self.n_features_in_, dtype=np.uint8)
         may_add[allowed] = 1
         return _gaussian.select_parents(
+            *self._of_node(node),
+            may_add,
+            min(max_size, self.n_features_in_ - 1),
+            np.ascontiguousarray(kept, dtype=np.intp),
+            stop,
+        )
+
+    def _of_node(self, node):
+        """What the kernels are to know of a node, and itself."""
+        terms = self.node_terms(node)
+        return (
             terms.matrix,
             terms.floor,
             terms.offset,
@@ -193,10 +183,6 @@ class GaussianScore(BaseScore):
             terms.det_weight,
             np.ascontiguousarray(self.log_prior_odds_[:, node]),
             node,
-            may_add,
-            min(max_size, len(terms.offset) - 1),
-            np.ascontiguousarray(kept, dtype=np.intp),
-            stop,
         )
 
     def pair_scores(self, node, parents, others=None):

@@ -318,6 +318,26 @@ class BaseScore(ABC, BaseEstimator):
             log_scores[other] = self._finite_score(node, [*parents, other])
         return log_scores
 
+    def removal_scores(self, node, parents):
+        """Scores of `node` with one parent less, for each of them in turn.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        parents : sequence of int
+            Its parents.
+
+        Returns
+        -------
+        log_scores : ndarray of shape (n_parents,)
+            Entry k is the score without ``parents[k]``.
+        """
+        sets = [[j for j in parents if j != parent] for parent in parents]
+        # a selection that adds nothing, for where that is compiled
+        scores = [self.select_parents(node, s, len(s), kept=s)[1] for s in sets]
+        return np.array(scores, dtype=float)
+
     def select_parents(self, node, allowed, max_size, kept=(), stop=True):
         """Forward selection: add the best parent until none raises the score.
 

@@ -1,0 +1,142 @@
+"""Climbs over orders in which nodes choose their parents from all variables."""
+
+import numpy as np
+import pytest
+
+from skbidag._constraints import resolve_constraints
+from skbidag._core._grow_shrink import GrowShrinkOrder
+from skbidag._problem import Problem
+from skbidag._search._free_orders import FreeOrders
+from skbidag.datasets import make_discrete_network, make_gaussian_network
+from skbidag.graphs import is_dag
+from skbidag.scores import BDe, BGe
+
+N = 9
+GAIN = 1e-7
+
+
+@pytest.fixture(scope="module", params=["gaussian", "categorical"])
+def score(request):
+    if request.param == "gaussian":
+        return BGe().fit(make_gaussian_network(100, N, random_state=1).data)
+    return BDe().fit(make_discrete_network(150, N, random_state=1).data)
+
+
+def constraints():
+    forbidden, required = np.eye(N, dtype=bool), np.zeros((N, N), dtype=bool)
+    forbidden[2, [3, 4]] = True
+    required[5, 6] = True
+    standing = np.arange(N) == 0
+    forbidden[:, standing] = True
+    return forbidden, required, standing
+
+
+def grown_and_shrunk(score, node, before, forbidden, required):
+    """The naive twin: parents of a node, from those that stand before it."""
+    parents = np.flatnonzero(required[:, node]).tolist()
+    if not set(parents) <= set(before):
+        return parents, -np.inf
+    value = score.local_score(node, parents)
+    while True:
+        others = [j for j in before if not (forbidden[j, node] or j in parents)]
+        trials = [(score.local_score(node, [*parents, j]), -j) for j in others]
+        if not trials or max(trials)[0] <= value + GAIN:
+            break
+        value, parent = max(trials)
+        parents = [*parents, -parent]
+    while True:
+        trials = [
+            (score.local_score(node, [k for k in parents if k != j]), j)
+            for j in parents
+            if not required[j, node]
+        ]
+        if not trials or max(trials)[0] <= value + GAIN:
+            return parents, value
+        value, parent = max(trials)
+        parents = [k for k in parents if k != parent]
+
+
+def naive(score, order, forbidden, required, standing):
+    """DAG and log score of an order, parents first."""
+    graph, total = np.zeros((N, N), dtype=bool), 0.0
+    before = np.flatnonzero(standing).tolist()
+    for node in order:
+        parents, value = grown_and_shrunk(score, node, before, forbidden, required)
+        graph[parents, node] = True
+        total += value
+        before = [*before, int(node)]
+    return graph, total
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_relocations_as_the_naive_twin_makes_them(score, seed):
+    limits = constraints()
+    main = np.flatnonzero(~limits[2])
+    state = GrowShrinkOrder(score, *limits, N, GAIN)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(main[main != 6])
+    order = np.append(order, 6)  # its required parent stands before it
+    state.set_order(order)
+    for node in rng.permutation(main):
+        order = state.order
+        rest = order[order != node]
+        totals = [
+            naive(score, np.insert(rest, place, node), *limits)[1]
+            for place in range(len(rest) + 1)
+        ]
+        moved = state.relocate(node)
+        assert state.log_score >= max(totals) - 1e-6
+        assert moved == (not np.array_equal(state.order, order))
+        graph, total = naive(score, state.order, *limits)
+        np.testing.assert_array_equal(state.adjacency(), graph)
+        np.testing.assert_allclose(state.log_score, total)
+        assert is_dag(graph)
+
+
+def test_no_more_parents_than_permitted(score):
+    nothing = np.zeros((N, N), dtype=bool)
+    state = GrowShrinkOrder(
+        score, np.eye(N, dtype=bool), nothing, np.zeros(N, dtype=bool), 1, GAIN
+    )
+    state.set_order(np.arange(N))
+    assert state.adjacency().sum(axis=0).max() == 1
+
+
+def test_removal_scores(score):
+    parents = [5, 1, 7, 2]
+    expected = [
+        score.local_score(0, [k for k in parents if k != parent]) for parent in parents
+    ]
+    np.testing.assert_allclose(score.removal_scores(0, parents), expected)
+
+
+def free_orders(seed=0):
+    network = make_gaussian_network(400, 30, random_state=3)
+    score = BGe().fit(network.data)
+    problem = Problem(
+        score, network.data, None, names=None, constraints=resolve_constraints(30)
+    )
+    return FreeOrders(problem, 14, np.random.default_rng(seed)), score
+
+
+def test_a_kick_turns_an_edge():
+    free, _ = free_orders()
+    dag = free.start()
+    order = free.state.order
+    for _ in range(50):
+        kicked = free.kicked(order, dag)
+        assert sorted(kicked) == sorted(order)
+        place = np.argsort(kicked)
+        assert (dag & (place[:, None] > place)).any()
+    assert free.kicked(order, np.zeros_like(dag)) is None
+
+
+def test_improvements_are_better():
+    free, score = free_orders()
+    nothing = np.zeros((30, 30), dtype=bool)
+    better = free.improve(nothing, score.dag_score(nothing))
+    assert is_dag(better)
+    assert score.dag_score(better) > score.dag_score(nothing)
+    # what kicks have left to find, if anything, is better again
+    again = free.improve(better, score.dag_score(better))
+    assert again is None or score.dag_score(again) > score.dag_score(better)
