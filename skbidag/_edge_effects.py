@@ -16,7 +16,8 @@ two categories      continuous          by how much the child is larger with the
                                         second one, at the means of other parents
 =================== =================== ==============================================
 
-For all others it is NaN: no single number tells sign and size.
+Ordinal columns count as continuous, in standard deviations of what is behind them. For
+all others the effect is NaN: no single number tells sign and size.
 """
 
 from functools import singledispatch
@@ -100,9 +101,9 @@ def _(score: CategoricalParameterScore, parent_sets, shares):
 @_effects.register
 def _(score: CellParameterScore, parent_sets, shares):
     for node, parents, share in _families(parent_sets, shares):
-        if not score.is_categorical_[node]:
+        if not score.divides_[node]:
             effect = _changes_in_cells(score, node, parents)
-        elif score.is_categorical_[parents].all():
+        elif score.divides_[parents].all():
             effect = _probability_changes(score, node, parents, score.cell_counts)
         else:
             continue
@@ -136,10 +137,14 @@ def _changes_in_cells(score, node, parents):
     """Changes of a continuous child's expectation."""
     codes, counts, posteriors = score.cell_regressions(node, parents)
     location = np.array([posterior.location for posterior in posteriors])
-    categorical = score.is_categorical_[parents]
+    categorical = score.divides_[parents]
     effect = np.full(len(parents), np.nan)
     effect[~categorical] = np.average(location[:, 1:], axis=0, weights=counts)
-    means = [score.typical(number)[0] for number in parents[~categorical]]
+    # what is behind an ordinal column is a standard normal variable
+    means = [
+        0.0 if score.is_categorical_[number] else score.typical(number)[0]
+        for number in parents[~categorical]
+    ]
     expected = location @ np.append(1.0, means)
     for k, column in enumerate(np.flatnonzero(categorical)):
         if score.n_levels_[parents[column]] == 2:

@@ -409,9 +409,9 @@ def _table(score, node, parents, share, counts_of):
 
 def _cells(score, node, parents, share):
     """Families with the terms of each cell, and what makes it."""
-    share, categorical = float(share), score.is_categorical_[parents]
+    share, categorical = float(share), score.divides_[parents]
     dividers, numbers = parents[categorical], parents[~categorical]
-    if not score.is_categorical_[node]:
+    if not score.divides_[node]:
         yield from _regressions(score, node, parents, dividers, share)
         return
     yield _table(score, node, dividers, share, score.cell_counts), (), ()
@@ -423,7 +423,7 @@ def _cells(score, node, parents, share):
 
 def _regressions(score, node, parents, dividers, share):
     codes, _, posteriors = score.cell_regressions(node, parents)
-    numbers = parents[~score.is_categorical_[parents]]
+    numbers = parents[~score.divides_[parents]]
     for cell, posterior in zip(codes, posteriors, strict=True):
         levels = [
             score.categories_[i][code] for i, code in zip(dividers, cell, strict=True)

@@ -23,10 +23,15 @@ def python_blocks(text):
     "page",
     [
         "adding_a_score",
+        "conclusions",
         "getting_started",
+        "index",
         "interventions",
         "missing",
+        "priors",
         "results",
+        "samplers",
+        "time_series",
         "to_the_letter",
         "user_guide",
     ],
@@ -35,7 +40,7 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write files
     text = (DOCS / f"{page}.rst").read_text(encoding="utf-8")
     blocks = python_blocks(text)
-    assert len(blocks) == text.count("code-block:: python") > 1
+    assert len(blocks) == text.count("code-block:: python") > 0
     # one namespace: a page is read from top to bottom
     namespace = {"__name__": page}
     for block in blocks:

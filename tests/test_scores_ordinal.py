@@ -127,7 +127,7 @@ def test_condensed_rows_have_the_same_sums(monkeypatch):
 
 
 def test_the_score_is_that_of_the_drawn_values(score):
-    rows, weights, divides = score._drawn, score._counts, score._divides
+    rows, weights, divides = score._drawn, score._counts, score.divides_
     for size in range(4):
         for columns in itertools.combinations(range(5), size):
             expected = naive_evidence(score, rows, divides, list(columns), weights)
@@ -334,3 +334,32 @@ def test_interventions():
     model = OrderMCMCStructure(n_iter=20_000, n_draws=200, random_state=0)
     model.fit(frame, interventions=cells)
     assert model.edge_probabilities()[0, 1] > 0.9
+
+
+def test_results_of_ordinal_columns():
+    rng = np.random.default_rng(0)
+    behind = rng.normal(size=400)
+    cut = pd.cut(behind, [-np.inf, -1, 0, 1, np.inf], labels=list("abcd"))
+    frame = pd.DataFrame({"grade": cut, "level": 2 * behind + rng.normal(size=400)})
+    frame["sex"] = pd.Categorical(rng.choice(["f", "m"], size=400))
+    model = OrderMCMCStructure(n_iter=5000, n_chains=1, n_draws=50, random_state=0)
+    model.fit(frame)
+    edges = model.edges_frame().set_index(["parent", "child"])
+    grows = edges.loc[("grade", "level"), "effect"]
+    assert grows == pytest.approx(2.0, abs=0.3)  # per standard deviation behind
+    dag = np.zeros((3, 3), dtype=bool)
+    dag[0, 1] = True
+    told = model.parameters(dag).to_frame().set_index(["child", "parameter"])["mean"]
+    assert told["level", "grade"] == pytest.approx(2.0, abs=0.3)
+
+
+def test_missing_cells_beside_ordinal_columns_are_refused():
+    frame = pd.DataFrame(
+        {
+            "grade": pd.Categorical(list("aabb") * 10, ordered=True),
+            "level": np.arange(40.0) % 7 + 0.5,
+        }
+    )
+    frame.loc[3, "level"] = np.nan
+    with pytest.raises(ValueError, match=r"'grade' is ordinal.*ordinal=None"):
+        OrderMCMCStructure(random_state=0).fit(frame)

@@ -428,6 +428,10 @@ class InterventionalMixedCompletableScore(
 class InterventionalCellScore(InterventionalMixedCompletableScore, CellParameterScore):
     """The same of a score that knows the parameters of cells."""
 
+    @property
+    def divides_(self):
+        return self._whole.divides_
+
     def cell_regressions(self, node, parents):
         return self.scores_[node].cell_regressions(node, parents)
 

@@ -861,6 +861,9 @@ class CellParameterScore(ABC):
     ----------
     is_categorical_ : ndarray of bool of shape (n_features,)
         Which columns are categorical.
+    divides_ : ndarray of bool of shape (n_features,)
+        Which of them divide the rows into cells; ordinal ones do not, they count as
+        numbers that are not seen.
     categories_ : list of (ndarray or None)
         The levels of each column, None for a continuous one.
     n_levels_ : ndarray of int of shape (n_features,)
@@ -868,6 +871,7 @@ class CellParameterScore(ABC):
     """
 
     is_categorical_: np.ndarray
+    divides_: np.ndarray
     categories_: list
     n_levels_: np.ndarray
 
@@ -884,8 +888,8 @@ class CellParameterScore(ABC):
 
         Returns
         -------
-        codes : ndarray of int of shape (n_cells, n_categorical_parents)
-            The levels of the categorical parents in each cell that has rows.
+        codes : ndarray of int of shape (n_cells, n_dividing_parents)
+            The levels of the parents that divide, in each cell that has rows.
         counts : ndarray of shape (n_cells,)
             How many rows it has.
         posteriors : list of RegressionPosterior

@@ -221,13 +221,13 @@ class ConditionalGaussian(
     @property
     def set_seconds(self):
         """About how long one parent set takes in a table without outsiders."""
-        n_numbers = np.count_nonzero(~self._divides)
+        n_numbers = np.count_nonzero(~self.divides_)
         pass_over_rows = 1e-8 * len(self._counts) / 2.0 ** min(n_numbers, 60)
         return 2e-7 + 3e-8 * self._mean_cells(self.n_features_in_) + pass_over_rows
 
     def _mean_cells(self, n_candidates):
         """Cells of a set of some candidates, on average."""
-        levels = self.n_levels_[self._divides]
+        levels = self.n_levels_[self.divides_]
         share = min(1.0, n_candidates / self.n_features_in_)
         log_mean = share * np.log((1 + levels) / 2).sum()
         return min(float(len(self._counts)), np.exp(min(log_mean, 100.0)))
@@ -250,14 +250,14 @@ class ConditionalGaussian(
         self._check_order(declared)
         self.forbidden_edges_ = np.zeros((len(levels), len(levels)), dtype=bool)
         if not self.continuous_causes:
-            self.forbidden_edges_ |= ~self._divides[:, None]
-            self.forbidden_edges_ &= self._divides
+            self.forbidden_edges_ |= ~self.divides_[:, None]
+            self.forbidden_edges_ &= self.divides_
         # distinct rows in an order of their own: sums are the same to the last bit in
         # whatever order rows are, and whether a row has the weight 2 or is there twice
         self._set_rows(*_distinct(self._as_numbers(columns), weights))
 
     @property
-    def _divides(self):
+    def divides_(self):
         """Which columns make cells; all others are numbers, or classes of some."""
         return self.is_categorical_ & ~self.is_ordinal_
 
@@ -329,7 +329,7 @@ class ConditionalGaussian(
     def _set_rows(self, rows, counts):
         """Keep the rows, and take the prior's mean and units from them."""
         self._take_rows(rows, counts)
-        divides, numbers, drawn = self._divides, ~self._divides, self._drawn
+        divides, numbers, drawn = self.divides_, ~self.divides_, self._drawn
         mean, unit = np.zeros(len(divides)), np.ones(len(divides))
         if numbers.any():
             mean[numbers], unit[numbers] = self._scale(
@@ -352,7 +352,7 @@ class ConditionalGaussian(
         self._scores = {k: normal_scores(cuts) for k, cuts in self._cuts.items()}
         if self._cuts:
             self._drawn, self._seen_rows, self._counts = draw_latents(
-                rows, counts, self._cuts, self._divides
+                rows, counts, self._cuts, self.divides_
             )
         else:
             self._drawn = self._seen_rows = rows
@@ -402,14 +402,14 @@ class ConditionalGaussian(
         if rows is not self._rows:
             self._take_rows(rows, counts)
         self._mean, self._unit, self._kept = mean, unit, _Kept()
-        self._codes = np.where(self._divides, self._drawn, 0).astype(np.int32)
+        self._codes = np.where(self.divides_, self._drawn, 0).astype(np.int32)
         self._values = self._deviations(self._drawn)
         self._seen_values = self._values
         if self._cuts:
             self._seen_values = self._deviations(self._seen_rows)
         counts = self._counts
         # a number, or a class of one, is a constant among cells
-        n_levels = np.where(self._divides, self.n_levels_, 0)
+        n_levels = np.where(self.divides_, self.n_levels_, 0)
         self._surplus = self.alpha_mu + 1.0
         self._prior_scale = self.alpha_mu**2 / (self.alpha_mu + 1)
         levels = np.maximum(n_levels, 1)
@@ -428,7 +428,7 @@ class ConditionalGaussian(
 
     def _scale(self, X, codes, counts):
         """Mean and unit of each continuous column."""
-        names = [self._column_name(k) for k in np.flatnonzero(~self._divides)]
+        names = [self._column_name(k) for k in np.flatnonzero(~self.divides_)]
         largest = np.abs(X).max(axis=0)
         # powers of two, so that nothing is rounded
         size = np.exp2(np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
@@ -468,7 +468,7 @@ class ConditionalGaussian(
 
     def _deviations(self, rows):
         """The continuous columns from the prior mean, in units; 0 in the others."""
-        values = np.where(self._divides, 0.0, rows - self._mean)
+        values = np.where(self.divides_, 0.0, rows - self._mean)
         return np.ascontiguousarray(values / self._unit)
 
     def test_data(self, X, sample_weight=None):  # noqa: D102
@@ -534,7 +534,7 @@ class ConditionalGaussian(
     def _cells(self, columns, values):
         """The cells that some columns make, and what values tell of each."""
         columns = np.sort(np.asarray(columns, dtype=np.intp))
-        divides = self._divides[columns]
+        divides = self.divides_[columns]
         dividers, numbers = columns[divides], columns[~divides]
         known, cell = self._codes[:1, dividers], np.zeros(len(self._codes), np.intp)
         if len(dividers):
@@ -594,7 +594,7 @@ class ConditionalGaussian(
         candidates = np.asarray(candidates, dtype=np.intp)
         outsiders = np.asarray(outsiders, dtype=np.intp)
         columns = np.asarray(columns, dtype=np.intp)
-        if self._divides[node] and self._divides[candidates].all():
+        if self.divides_[node] and self.divides_[candidates].all():
             self._fill_categories(
                 node, candidates, outsiders, columns, base_column, out
             )
@@ -606,7 +606,7 @@ class ConditionalGaussian(
 
         Counting takes a fraction of the time.
         """
-        number = ~self._divides[outsiders]
+        number = ~self.divides_[outsiders]
         if number.any():
             self._fill(
                 node, candidates, outsiders[number], columns[number], base_column, out
