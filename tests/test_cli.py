@@ -827,8 +827,8 @@ def test_series():
     assert list(pd.read_csv("out/map.csv", index_col=0).columns) == names
     # the network of the first month, of the eight first rows
     first = pd.read_csv("out/initial_edges.csv")
-    assert set(first["from"]) | set(first["to"]) <= {"sex", "a", "b"}
-    assert "sex" not in set(first["to"])
+    assert set(first["parent"]) | set(first["child"]) <= {"sex", "a", "b"}
+    assert "sex" not in set(first["child"])
     best = pd.read_csv("out/initial_map.csv", index_col=0)
     assert list(best.columns) == ["sex", "a", "b"]
     assert summary["result"]["initial"]["n_edges"] == best.to_numpy().sum()
@@ -900,7 +900,7 @@ def test_series_with_interventions():
     summary = json.loads(Path("out/summary.json").read_text())
     assert summary["data"]["interventions"] == [["a"]]
     assert summary["data"]["variables"] == ["a[t-1]", "b[t-1]", "a", "b"]
-    edges = pd.read_csv("out/edges.csv").set_index(["from", "to"])["probability"]
+    edges = pd.read_csv("out/edges.csv").set_index(["parent", "child"])["probability"]
     assert edges["a[t-1]", "b"] == 1
 
 
@@ -914,7 +914,7 @@ def test_series_of_mixed_data():
     run("visits.csv", *options, *QUICK, "--out", "out", "--quiet")
     summary = json.loads(Path("out/summary.json").read_text())
     assert summary["data"]["kind"] == "mixed"
-    edges = pd.read_csv("out/edges.csv").set_index(["from", "to"])["probability"]
+    edges = pd.read_csv("out/edges.csv").set_index(["parent", "child"])["probability"]
     assert edges["mood[t-1]", "b"] > 0.9
 
 
@@ -1086,7 +1086,7 @@ def test_report_without_matplotlib():
     assert "pip install 'skbidag[plot]'" in text
     data = re.search(r'id="network-data">(.*?)</script>', text, flags=re.S)[1]
     network = json.loads(data)
-    edges = pd.read_csv("out/edges.csv").set_index(["from", "to"])["probability"]
+    edges = pd.read_csv("out/edges.csv").set_index(["parent", "child"])["probability"]
     names = network["names"]
     assert len(network["pairs"]) > 5
     for i, j, joined, there, back, *_ in network["pairs"]:

@@ -100,11 +100,15 @@ def test_hub_limit_is_a_matter_of_time_and_of_the_user():
     assert hub_limit("auto", problem) == 20
     assert hub_limit(7, problem) == 7
     slow = SimpleNamespace(
-        constraints=problem.constraints, score=SimpleNamespace(set_seconds=1e-4)
+        constraints=problem.constraints,
+        score=SimpleNamespace(set_seconds=1e-4),
+        completion=None,
     )
     assert hub_limit("auto", slow) == 14
     faster = SimpleNamespace(
-        constraints=problem.constraints, score=SimpleNamespace(set_seconds=3e-6)
+        constraints=problem.constraints,
+        score=SimpleNamespace(set_seconds=3e-6),
+        completion=None,
     )
     assert hub_limit("auto", faster) == 16
 

@@ -627,7 +627,10 @@ def frame_with(column):
         (frame_with([1.0, np.inf, 0.0]), "Column 'x3' holds infinity"),
         (frame_with([1.0, 2.5, 0.0]), "Column 'x3' holds 2.5, which is not a category"),
         (frame_with([1, "a", 0]), "Column 'x3' mixes values of the types int, str"),
-        (frame_with(pd.to_datetime(["2020", "2021", "2022"])), "Column 'x3' has dtype"),
+        (
+            frame_with(pd.to_datetime(["2020", "2021", "2022"])),
+            "Column 'x3' holds dates",
+        ),
         (np.array([[0.0, 1.0], [1.0, 2.5]]), "Column 1 holds 2.5"),
         (np.array([[0.0, np.nan], [1.0, 2.0]]), "Column 1 holds missing"),
         (np.array([[0, None], [1, 2]], dtype=object), "Column 1 holds missing"),

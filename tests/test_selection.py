@@ -243,9 +243,11 @@ def test_weights_reach_the_structure(X):
 def test_rows_with_missing_cells(X):
     holes = X.copy()
     holes[:10, 0] = np.nan
-    selector = MarkovBlanketSelector(quick(), target=0)
+    selector = MarkovBlanketSelector(quick().set_params(missing="drop"), target=0)
     with pytest.warns(UserWarning, match="10 of 300 rows"):
         selector.fit(holes)
+    assert selector.transform(holes).shape == (300, 2)
+    selector = MarkovBlanketSelector(quick(), target=0).fit(holes)  # drawn
     assert selector.transform(holes).shape == (300, 2)
 
 

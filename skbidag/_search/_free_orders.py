@@ -109,14 +109,15 @@ class FreeOrders:
         A family is drawn the more often the more triangles it has. The child, and its
         ancestors that stand after the parent, move to before it.
         """
+        turnable = adjacency & ~self.required & ~self.background[:, None]
         neighbors = adjacency | adjacency.T
-        edges = adjacency.astype(float)
+        edges = turnable.astype(float)
         n_triangles = ((neighbors @ edges) * edges).sum(axis=0)
-        weights = n_triangles if n_triangles.any() else adjacency.sum(axis=0) * 1.0
+        weights = n_triangles if n_triangles.any() else turnable.sum(axis=0) * 1.0
         if not weights.any():
             return None
         child = self.generator.choice(len(weights), p=weights / weights.sum())
-        parent = self.generator.choice(np.flatnonzero(adjacency[:, child]))
+        parent = self.generator.choice(np.flatnonzero(turnable[:, child]))
         start, end = (int(np.flatnonzero(order == x)[0]) for x in (parent, child))
         above = descendants(np.ascontiguousarray(adjacency.T), child)
         above[child], above[parent] = True, False
