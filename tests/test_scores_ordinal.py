@@ -182,6 +182,7 @@ def test_what_is_ordinal():
     assert plain.n_effective_ == 100 > ConditionalGaussian().fit(frame).n_effective_
     # polars says nothing of an order; numbers have one
     codes = {"a": frame["a"], "b": frame["b"].cat.codes.astype(int), "e": frame["e"]}
+    codes = {name: np.asarray(column).tolist() for name, column in codes.items()}
     score = ConditionalGaussian(ordinal=["b"]).fit(pl.DataFrame(codes))
     assert_array_equal(score.is_ordinal_, [0, 1, 0])
     as_array = np.column_stack([frame["a"], frame["b"].cat.codes])
