@@ -12,6 +12,7 @@ triangles: there edges are turned most often.
 """
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from skbidag._core._grow_shrink import GrowShrinkOrder
 from skbidag._search._expansion import descendants
@@ -19,6 +20,10 @@ from skbidag._search._orders import LEAST_GAIN, random_order
 
 # Sets of parents that kicks may score, over those that climbs had scored before.
 KICK_SHARE = 1.0
+# Variables beyond which a climb after a kick is of the nodes near it alone: a sweep of
+# all takes time in proportion to the square of their number. Then kicks are few, too.
+MOST_SWEPT = 256
+FEW_KICKS = 100
 # Sets that a climb scores, per node, and the seconds that these may take.
 USUAL_SETS = 100
 NODE_SECONDS = 0.02
@@ -51,6 +56,8 @@ class FreeOrders:
         self.required = constraints.required
         self.background = constraints.background
         self.most_sets = None
+        many = len(self.background) > MOST_SWEPT
+        self.kicks_left = FEW_KICKS if many else np.inf
         self.state = GrowShrinkOrder(
             problem.score,
             constraints.forbidden,
@@ -80,9 +87,10 @@ class FreeOrders:
         order = order[::-1]
         self.state.set_order(order[~self.background[order]])
 
-    def climb(self):
-        """Relocate nodes to their best places until none can be bettered."""
-        nodes = np.flatnonzero(~self.background)
+    def climb(self, nodes=None):
+        """Relocate nodes, by default all, to their best places while that betters."""
+        if nodes is None:
+            nodes = np.flatnonzero(~self.background)
         moved = True
         while moved and not self.stop:
             moved = sum(map(self.state.relocate, self.generator.permutation(nodes)))
@@ -92,16 +100,28 @@ class FreeOrders:
         best, order = self.state.log_score, self.state.order
         if self.most_sets is None:
             self.most_sets = (1 + KICK_SHARE) * self.state.n_sets
-        for _ in range(len(order)):
-            kicked = self.kicked(order, self.state.adjacency())
+        for _ in range(int(min(len(order), self.kicks_left))):
+            self.kicks_left -= 1
+            adjacency = self.state.adjacency()
+            kicked = self.kicked(order, adjacency)
             if kicked is None or self.stop or self.state.n_sets >= self.most_sets:
                 break
             self.state.set_order(kicked)
-            self.climb()
+            near = None
+            if len(order) > MOST_SWEPT:
+                near = self.near(order[order != kicked], adjacency)
+            self.climb(near)
             if self.state.log_score < best - LEAST_GAIN:
                 self.state.set_order(order)
             else:
                 best, order = self.state.log_score, self.state.order
+
+    def near(self, moved, adjacency):
+        """Nodes that a kick has moved, and their neighbors before it and after."""
+        graph = adjacency | self.state.adjacency()
+        near = graph[moved].any(axis=0) | graph[:, moved].any(axis=1)
+        near[moved] = True
+        return np.flatnonzero(near & ~self.background)
 
     def kicked(self, order, adjacency):
         """The order with one edge turned; None where there is no edge to turn.
@@ -110,8 +130,8 @@ class FreeOrders:
         ancestors that stand after the parent, move to before it.
         """
         turnable = adjacency & ~self.required & ~self.background[:, None]
-        neighbors = adjacency | adjacency.T
-        edges = turnable.astype(float)
+        neighbors = csr_array((adjacency | adjacency.T).astype(float))
+        edges = csr_array(turnable.astype(float))
         n_triangles = ((neighbors @ edges) * edges).sum(axis=0)
         weights = n_triangles if n_triangles.any() else turnable.sum(axis=0) * 1.0
         if not weights.any():
