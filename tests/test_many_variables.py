@@ -1,4 +1,4 @@
-"""Searches among many variables: relocations, climbs, reversals."""
+"""Searches among many variables: relocations, climbs, reversals, crossover."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from skbidag._constraints import resolve_constraints
 from skbidag._core._graphs import Descent, reachable
 from skbidag._core._order import OrderChain
 from skbidag._problem import Problem
+from skbidag._search._crossover import best_of_both, crossover
 from skbidag._search._orders import random_order, search_orders
 from skbidag._search._reversals import Reversals
 from skbidag._tables import build_tables
@@ -276,3 +277,44 @@ def test_search_among_300_variables_reaches_the_truth(seed):
     truth = np.asarray(network.adjacency) != 0
     assert search.log_score_ >= search.score_.dag_score(truth) - 1e-6
     assert is_dag(search.adjacency_)
+
+
+# ----------------------------------------------------------------------- crossover
+
+
+def test_crossover_takes_the_better_parts():
+    network = make_gaussian_network(300, 20, expected_parents=1.0, random_state=1)
+    truth = np.asarray(network.adjacency) != 0
+    score = BGe().fit(network.data)
+    children = np.flatnonzero(truth.any(axis=0))
+    first, second = truth.copy(), truth.copy()
+    # two nodes that are no neighbors lose their parents, in one DAG each
+    one = children[0]
+    two = next(j for j in children[1:] if not (truth | truth.T)[one, j])
+    first[:, one] = second[:, two] = False
+    value = score.dag_score(truth)
+    assert max(map(score.dag_score, (first, second))) < value
+    for pair in ((first, second), (second, first)):
+        better = crossover(*pair, score)
+        assert_allclose(score.dag_score(better), value)
+        assert_array_equal(best_of_both(*pair, score), better)
+    assert crossover(truth, first, score) is None
+    assert best_of_both(truth, first, score) is None
+    assert_array_equal(best_of_both(first, truth, score), truth)
+
+
+def test_crossover_makes_no_cycle():
+    rng = np.random.default_rng(0)
+    X = make_gaussian_network(100, 12, expected_parents=2.0, random_state=2).data
+    score = BGe().fit(X)
+    n_better = 0
+    for _ in range(50):
+        first, second = random_dag(rng, 12, 12), random_dag(rng, 12, 12)
+        mixed = crossover(first, second, score)
+        best = best_of_both(first, second, score)
+        if mixed is not None:
+            n_better += 1
+            assert is_dag(mixed)
+            assert score.dag_score(mixed) > score.dag_score(first)
+            assert score.dag_score(best) >= score.dag_score(mixed) - 1e-9
+    assert n_better > 5

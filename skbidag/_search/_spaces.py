@@ -8,8 +8,9 @@ import numpy as np
 
 from skbidag._chains import auto_n_iter, bit_generator
 from skbidag._given_starts import resolve_starts
-from skbidag._parallel import run_parallel
+from skbidag._parallel import run_parallel, run_threads
 from skbidag._search._cover import cover_posterior, short_chain
+from skbidag._search._crossover import best_of_both
 from skbidag._search._expansion import (
     add_selected_parents,
     expand,
@@ -42,8 +43,10 @@ from skbidag._tables import ScoreTables, build_tables
 
 # Expansions in a row without a better DAG before a search ends.
 PATIENCE = 4
-# Steps in which the first order is annealed, over `n_iter`, and at most. (With many
-# variables it makes sweeps instead, see `_orders.py`.)
+# Fresh starts at a time, with many variables.
+FRESH_STARTS = 2
+# Steps of a fresh start, at the beginning and when a search is stuck, over `n_iter`;
+# and at most. (With many variables it makes sweeps instead, see `_orders.py`.)
 FRESH_SHARE = 4
 MOST_FRESH_STEPS = 100_000_000
 # Seconds that the tables of a widened space may take.
@@ -306,8 +309,10 @@ def turned_edges(adjacency, problem, settings):
 class SpaceSearch:
     """One search: rounds of finding the best DAG and enlarging the space around it.
 
-    It starts from a DAG that a climb finds without a space, or else from an annealed
-    order, and ends when neither the space nor the best score changes.
+    It starts from a DAG that a climb finds without a space, which also looks for a
+    better one when the search is stuck; where that is not to be had, by a slow score or
+    thousands of variables, from an annealed order, and then from another one. It ends
+    when neither the space nor the best score changes.
 
     Parameters
     ----------
@@ -456,6 +461,13 @@ class SpaceSearch:
         if self.order is None:
             self.order = self.anneal_afresh()
         self.order, log_score = self.search_from(self.order)
+        stuck = log_score <= self.log_score + LEAST_GAIN
+        afresh = self.settings.thorough and self.free is None and not self.many
+        if afresh and stuck and not self.n_stalled:
+            # by now the space may hold a better DAG far from here
+            fresh, fresh_score = self.search_from(self.anneal_afresh())
+            if fresh_score > log_score + LEAST_GAIN:
+                self.order, log_score = fresh, fresh_score
         return log_score
 
     def search_from(self, order):
@@ -476,11 +488,43 @@ class SpaceSearch:
         return order
 
     def improve(self, adjacency):
-        """A better DAG that reversals, or else orders without a space, lead to."""
+        """A better DAG that reversals lead to, or else orders without a space, or None.
+
+        With many variables and without these, also from fresh starts: what one has over
+        the present DAG reversals often show first, and each may be better in some
+        places.
+        """
         better = self.reversals(adjacency)
-        if better is None and self.free is not None and not self.stop:
-            better = self.free.improve(adjacency, self.problem.log_score(adjacency))
+        if better is not None or self.stop:
+            return better
+        if self.free is not None:
+            return self.free.improve(adjacency, self.problem.log_score(adjacency))
+        for order in self.fresh_orders() if self.many else ():
+            fresh = self.tables.best_dag(order)
+            reversed_ = self.reversals(fresh)
+            other = fresh if reversed_ is None else reversed_
+            present = adjacency if better is None else better
+            both = best_of_both(present, other, self.problem.score)
+            better = better if both is None else both
         return better
+
+    def fresh_orders(self):
+        """Orders annealed from random ones, each by random numbers of its own."""
+        required = self.problem.constraints.required
+        starts = [
+            (random_order(self.generator, required), self.generator.integers(2**63))
+            for _ in range(FRESH_STARTS)
+        ]
+
+        def anneal(start):
+            order, seed = start
+            stream = bit_generator(int(seed))
+            order, _ = search_orders(
+                self.tables, order, stream, "annealing", self.n_iter, stop=self.stop
+            )
+            return order
+
+        return run_threads(anneal, starts, self.settings.n_jobs)
 
     def enlarge(self, found):
         """A larger space around the DAG of this round, or the same one."""
