@@ -14,7 +14,10 @@ probability of the row's other observed cells: theirs, divided by that of the le
 observed.
 
 Joint values are gone through depth first: a factor comes in as soon as its variables have
-values.
+values, and sums come out for the levels of each variable. Where an observed variable x sees
+one cell y of a cluster, these are enough for its own: with families f that have both,
+
+    sum(x') = sum over y of sum(y) × product over f of f(x', y) / f(x, y)
 """
 
 import numpy as np
@@ -166,13 +169,15 @@ cdef class Rows:
         unsigned char[:, ::1] is_open
         # of clusters; of DAGs
         double[::1] log_sums, weight
-        # what clusters say of a variable's levels, and who asked and used it last
-        double[:, ::1] of_levels
+        # what clusters say of a variable's levels, and who asked and used it last; sums
+        # for the levels of their cells
+        double[:, ::1] of_levels, of_cells
         Py_ssize_t[::1] asked_by, used_by
         Py_ssize_t n_asked, n_used
         # the variables summed over, in turn, and their places
         Py_ssize_t[::1] free, place, values
-        double[::1] products, sums, by_level
+        double[:, ::1] margins
+        double[::1] products, branch, sums
         # the families they are in: where the table begins, the strides of the free
         # members, and with which of them a family comes in
         Py_ssize_t[::1] start, depth, stride_first, stride_place, stride
@@ -190,6 +195,7 @@ cdef class Rows:
         most_clusters = max(1, most_cells) * self.n_dags
         self.log_sums = np.zeros(most_clusters)
         self.of_levels = np.zeros((most_clusters, of.most_levels))
+        self.of_cells = np.zeros((most_clusters, of.most_levels))
         self.asked_by = np.zeros(most_clusters, dtype=np.intp)
         self.used_by = np.zeros(most_clusters, dtype=np.intp)
         self.n_asked = self.n_used = 0
@@ -197,8 +203,9 @@ cdef class Rows:
         self.free = np.zeros(of.n, dtype=np.intp)
         self.place = np.full(of.n, -1, dtype=np.intp)
         self.values = np.zeros(of.n, dtype=np.intp)
+        self.margins = np.zeros((of.n, of.most_levels))
         self.products = np.zeros(of.n + 1)
-        self.by_level = np.zeros(of.most_levels)
+        self.branch = np.zeros(of.n + of.most_levels + 1)
         self.sums = np.zeros(of.most_levels)
         self.start = np.zeros(of.n_families, dtype=np.intp)
         self.depth = np.zeros(of.n_families, dtype=np.intp)
@@ -266,7 +273,7 @@ cdef class Rows:
             False if in some DAG there is too much to sum over.
         """
         cdef:
-            Py_ssize_t c, d, i, t, length
+            Py_ssize_t c, d, i, t, level, length
             double total, peak = NOTHING
             const int32_t *of_dag
         for c in range(self.alike.n_clusters):
@@ -280,6 +287,11 @@ cdef class Rows:
             if total < SMALLEST:
                 return False
             self.log_sums[c] = skb_log(total)
+            for t in range(length):
+                for level in range(self.of.n_levels[self.free[t]]):
+                    self.of_cells[self.alike.cluster_first[c] + t, level] = (
+                        self.margins[t, level]
+                    )
         for d in range(self.n_dags):
             self.weight[d] = self.sums_of_dags[d, r]
         for i in range(self.alike.n_cells):
@@ -311,7 +323,7 @@ cdef class Rows:
             # Of what is observed the node itself must not count: its sums are made
             # relative to that of the level it has, or to all if it is unobserved.
             if self.alike.place[node] >= 0:
-                total = self.sum_with_cluster(node, d)
+                total = self.sum_in_cluster(node, d)
             else:
                 total = self.sum_beside_clusters(node, d)
                 if total > 0.0 and self.codes[node] >= 0:
@@ -331,10 +343,18 @@ cdef class Rows:
             out[level] /= total
         return True
 
-    cdef double sum_with_cluster(self, Py_ssize_t node, Py_ssize_t d) noexcept nogil:
-        """Sums for the levels of an unobserved cell."""
-        cdef Py_ssize_t c = self.alike.cluster[self.alike.place[node], d]
-        return self.sum_over(0, self.set_free(node, c), d)
+    cdef double sum_in_cluster(self, Py_ssize_t node, Py_ssize_t d) noexcept nogil:
+        """Sums for the levels of an unobserved cell; their total."""
+        cdef:
+            Py_ssize_t i = self.alike.place[node], level
+            Py_ssize_t t = self.alike.cluster_first[self.alike.cluster[i, d]]
+            double total = 0.0
+        while self.alike.cluster_cells[t] != i:
+            t += 1
+        for level in range(self.of.n_levels[node]):
+            self.sums[level] = self.of_cells[t, level]
+            total += self.sums[level]
+        return total
 
     cdef double sum_beside_clusters(
         self, Py_ssize_t node, Py_ssize_t d
@@ -345,7 +365,7 @@ cdef class Rows:
             Py_ssize_t k = self.of.around.number[node, d]
             double total = 0.0
         for level in range(n_levels):
-            self.by_level[level] = 1.0
+            self.sums[level] = 1.0
         for e in range(
             self.of.around.family_first[k], self.of.around.family_first[k + 1]
         ):
@@ -353,7 +373,7 @@ cdef class Rows:
             if not self.open[f]:
                 at = self.base[f] - self.of.own_strides[e] * self.codes[node]
                 for level in range(n_levels):
-                    self.by_level[level] *= self.of.table[
+                    self.sums[level] *= self.of.table[
                         at + self.of.own_strides[e] * level
                     ]
         self.n_used += 1
@@ -362,27 +382,91 @@ cdef class Rows:
             if self.used_by[c] == self.n_used:
                 continue
             self.used_by[c] = self.n_used
-            if not self.ask_cluster(node, c):
+            if not self.ask_cluster(node, k, t, c):
                 return 0.0
             for level in range(n_levels):
-                self.by_level[level] *= self.of_levels[c, level]
+                self.sums[level] *= self.of_levels[c, level]
         for level in range(n_levels):
-            self.sums[level] = self.by_level[level]
             total += self.sums[level]
         return total
 
-    cdef bint ask_cluster(self, Py_ssize_t node, Py_ssize_t c) noexcept nogil:
-        """What a cluster says of a variable's levels, worked out once for each."""
-        cdef Py_ssize_t level
-        if self.asked_by[c] != self.n_asked:
-            self.asked_by[c] = self.n_asked
-            level = self.set_free(node, c)
-            if self.sum_over(1, level, self.alike.cluster_dag[c]) < SMALLEST:
-                self.asked_by[c] = 0
-                return False
-            for level in range(self.of.n_levels[node]):
-                self.of_levels[c, level] = self.sums[level]
+    cdef bint ask_cluster(
+        self, Py_ssize_t node, Py_ssize_t k, Py_ssize_t t, Py_ssize_t c
+    ) noexcept nogil:
+        """What a cluster says of a variable's levels, worked out once for each.
+
+        Parameters
+        ----------
+        node : int
+            The variable.
+        k : int
+            Its surrounding.
+        t : int
+            The place of the first of the cells in it that are of the cluster.
+        c : int
+            The cluster.
+
+        Returns
+        -------
+        done : bool
+            False if there is too much to sum over.
+        """
+        cdef Py_ssize_t level, s, d = self.alike.cluster_dag[c]
+        cdef bint is_alone = True
+        if self.asked_by[c] == self.n_asked:
+            return True
+        self.asked_by[c] = self.n_asked
+        for s in range(t + 1, self.alike.near_end[k]):
+            if self.alike.cluster[self.alike.near[s], d] == c:
+                is_alone = False
+        if is_alone:
+            self.pass_on(node, k, self.alike.near[t], c)
+            return True
+        if self.sum_over(1, self.set_free(node, c), d) < SMALLEST:
+            self.asked_by[c] = 0
+            return False
+        for level in range(self.of.n_levels[node]):
+            self.of_levels[c, level] = self.margins[0, level]
         return True
+
+    cdef void pass_on(
+        self, Py_ssize_t node, Py_ssize_t k, Py_ssize_t i, Py_ssize_t c
+    ) noexcept nogil:
+        """The same by what is known of the one cell that the variable sees."""
+        cdef:
+            Py_ssize_t cell = self.alike.cells[i], at, e, f, level, value
+            Py_ssize_t t = self.alike.cluster_first[c], move, of_cell
+            double seen
+        while self.alike.cluster_cells[t] != i:
+            t += 1
+        for level in range(self.of.n_levels[node]):
+            self.of_levels[c, level] = 0.0
+        for value in range(self.of.n_levels[cell]):
+            for level in range(self.of.n_levels[node]):
+                self.branch[level] = self.of_cells[t, value]
+            for e in range(
+                self.of.around.family_first[k], self.of.around.family_first[k + 1]
+            ):
+                f = self.of.around.families[e]
+                of_cell = self.stride_of(cell, f)
+                if of_cell == 0:
+                    continue
+                at = self.base[f] + of_cell * (value + 1)
+                seen = 1.0 / self.of.table[at]
+                move = self.of.own_strides[e]
+                at -= move * self.codes[node]
+                for level in range(self.of.n_levels[node]):
+                    self.branch[level] *= seen * self.of.table[at + move * level]
+            for level in range(self.of.n_levels[node]):
+                self.of_levels[c, level] += self.branch[level]
+
+    cdef Py_ssize_t stride_of(self, Py_ssize_t v, Py_ssize_t f) noexcept nogil:
+        """By how much a code of a variable moves the place in a table, or 0."""
+        cdef Py_ssize_t k
+        for k in range(self.of.member_first[f], self.of.member_first[f + 1]):
+            if self.of.members[k] == v:
+                return self.of.strides[k]
+        return 0
 
     cdef Py_ssize_t set_free(self, Py_ssize_t node, Py_ssize_t c) noexcept nogil:
         """A variable, and the other cells of a cluster; how many they are."""
@@ -412,27 +496,31 @@ cdef class Rows:
         Returns
         -------
         total : float
-            The sum over all levels of the first, of which `sums` has each; 0 if there
-            are too many values.
+            The sum over all values, of which `margins` has those for each level of each
+            variable; 0 if there are too many values.
         """
         cdef:
             Py_ssize_t k, f, t, at, member
-            double n_values = 1.0, product, total = 0.0
+            double n_values = 1.0, product
         for k in range(length):
             n_values *= self.of.n_levels[self.free[k]]
+            for t in range(self.of.n_levels[self.free[k]]):
+                self.margins[k, t] = 0.0
         if n_values > self.of.max_values:
             return 0.0
         self.lay_out(begin, length, d)
-        for k in range(self.of.n_levels[self.free[0]]):
-            self.sums[k] = 0.0
         t = 0
         self.values[0] = 0
         self.products[0] = 1.0
-        while t >= 0:
+        self.branch[0] = 0.0
+        while True:
             if self.values[t] == self.of.n_levels[self.free[t]]:
+                if t == 0:
+                    return self.branch[0]
                 t -= 1
-                if t >= 0:
-                    self.values[t] += 1
+                self.margins[t, self.values[t]] += self.branch[t + 1]
+                self.branch[t] += self.branch[t + 1]
+                self.values[t] += 1
                 continue
             product = self.products[t]
             for k in range(self.first_at[t], self.first_at[t + 1]):
@@ -442,14 +530,14 @@ cdef class Rows:
                     at += self.stride[member] * self.values[self.stride_place[member]]
                 product *= self.of.table[at]
             if t == length - 1:
-                self.sums[self.values[0]] += product
-                total += product
+                self.margins[t, self.values[t]] += product
+                self.branch[t] += product
                 self.values[t] += 1
             else:
                 t += 1
                 self.products[t] = product
+                self.branch[t] = 0.0
                 self.values[t] = 0
-        return total
 
     cdef void lay_out(
         self, Py_ssize_t begin, Py_ssize_t length, Py_ssize_t d
