@@ -25,7 +25,7 @@ import itertools
 import warnings
 
 import numpy as np
-from common import Table, write_results
+from common import Table, earlier_results, write_results
 from scipy.special import logsumexp
 
 from skbidag import PartitionMCMCStructure
@@ -224,6 +224,7 @@ def main():
     parser.add_argument("--cases", type=int, default=3000, help="networks of each kind")
     parser.add_argument("--rows", type=int, default=60, help="rows of each")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scores", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--holes", type=float, help="share of cells that are missing")
     parser.add_argument("--figure", metavar="FILE", help="draw it, too")
     parser.add_argument("--quick", action="store_true", help="to see that it works")
@@ -234,9 +235,13 @@ def main():
     if arguments.quick:
         note, arguments.cases = "quick run, to be replaced", 20
     table = Table("score:>5 data:>13 bin:.1f edges:d probability:.3f share:.3f z:.1f")
-    rows = []
     results = "calibration" if arguments.holes is None else "calibration_missing"
-    for name, model in MODELS.items():
+    rows, together = earlier_results(
+        results, lambda row: row["score"] not in arguments.scores, note
+    )
+    note = together if rows else note
+    for name in arguments.scores:
+        model = MODELS[name]
         for how in HOW if arguments.holes is None else ["observed"]:
             found = calibrate(
                 model,

@@ -1,8 +1,10 @@
-"""Missing values: what drawing them with the DAGs gives beside other ways.
+r"""Missing values: what drawing them with the DAGs gives beside other ways.
 
     python benchmarks/missing.py                 # an hour on one core
     python benchmarks/missing.py --quick         # a minute
     python benchmarks/missing.py --only 20       # networks of 20 variables alone
+    python benchmarks/missing.py --only 10 --rows 100 --holes 0.05 0.1 --seed 1000 \
+        --networks 60 --methods complete augment iterative   # what is noise
     python benchmarks/missing.py --cells         # the cells themselves: imputers
 
 Linear Gaussian networks with two parents per variable on average, of whose data a share
@@ -103,9 +105,11 @@ def measure(network, full, holed, method):
     }
 
 
-def compare(n, n_rows, n_networks, first_seed):
+def compare(n, n_rows, n_networks, arguments):
     """Means over networks, by the share of holes and how they are dealt with."""
-    found = {(share, method): [] for share in SHARES for method in METHODS}
+    methods = ["augment", *(m for m in arguments.methods if m != "augment")]
+    found = {(share, method): [] for share in arguments.holes for method in methods}
+    first_seed = arguments.seed
     for seed in range(first_seed, first_seed + n_networks):
         network = make_gaussian_network(n_rows, n, random_state=seed)
         bound = measure(network, network.data, network.data, "complete")
@@ -144,12 +148,12 @@ IMPUTERS = {
 }
 
 
-def compare_cells(n, n_rows, n_networks, first_seed):
+def compare_cells(n, n_rows, n_networks, arguments):
     """Errors of missing cells, by their share and the imputer."""
     return [
         row
-        for share in SHARES
-        for row in errors_of_cells(n, n_rows, share, n_networks, first_seed)
+        for share in arguments.holes
+        for row in errors_of_cells(n, n_rows, share, n_networks, arguments.seed)
     ]
 
 
@@ -180,6 +184,8 @@ def main():
     parser.add_argument("--networks", type=int, help="of each setting")
     parser.add_argument("--only", type=int, help="this number of variables alone")
     parser.add_argument("--rows", type=int, help="this number of rows alone")
+    parser.add_argument("--holes", type=float, nargs="+", default=SHARES)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--seed", type=int, default=3000)
     parser.add_argument("--cells", action="store_true", help="compare imputers")
     parser.add_argument("--quick", action="store_true", help="to see that it works")
@@ -189,7 +195,7 @@ def main():
     settings = [(n, N) for n in sizes for N in n_rows]
     note = ""
     if arguments.quick:
-        settings, arguments.networks = [(10, 100)], 1
+        settings, arguments.networks, arguments.holes = [(10, 100)], 1, [0.1]
         note = "quick run, to be replaced"
     name, function = "missing", compare
     columns = (
@@ -201,12 +207,16 @@ def main():
         name, function = "missing_cells", compare_cells
         columns = "imputer:>10 error:.3f"
     table = Table(f"n:d rows:d holes:.2f networks:d {columns}")
-    again = set(settings)
-    rows, _ = earlier_results(
-        name, lambda row: (row["n"], row["rows"]) not in again, ""
-    )
+    again = {(n, N, share) for n, N in settings for share in arguments.holes}
+
+    def stays(row):
+        is_again = (row["n"], row["rows"], row["holes"]) in again
+        return not is_again or row.get("method", "augment") not in arguments.methods
+
+    rows, _ = earlier_results(name, stays, "")
     for n, N in settings:
-        for row in function(n, N, arguments.networks or NETWORKS[n], arguments.seed):
+        n_networks = arguments.networks or NETWORKS[n]
+        for row in function(n, N, n_networks, arguments):
             rows.append(row)
             table.add(row)
         write_results(name, rows, note=note)

@@ -8,15 +8,16 @@ have it.
 
 Unobserved cells that are linked in a DAG, by families that they share, directly or
 through others of them, are a *cluster*: given what is observed they are independent of
-the rest. Two DAGs have the same cluster if its cells have the same surroundings in both.
+the rest. Two DAGs have the same cluster if its cells have the same surroundings in
+both.
 
 An observed variable sees its surrounding, and the clusters in it. DAGs in which these
 are the same are a *group*. So the work that a row takes is one of clusters and groups,
 of which there are far fewer than DAGs times variables; DAGs are only added up.
 
 To find clusters, unobserved cells are followed from surrounding to surrounding in each
-DAG, and met again by a hash table. Groups are found by dividing the DAGs of a surrounding
-by one cluster after the other.
+DAG, and met again by a hash table. Groups are found by dividing the DAGs of a
+surrounding by one cluster after the other.
 """
 
 import numpy as np
@@ -187,7 +188,9 @@ cdef class AlikeDags:
             n_slots *= 2
         mask = n_slots - 1
         slot = <Py_ssize_t> (mixed & <size_t> mask)
-        while self.slots[slot] >= 0 and not self.is_cluster(self.slots[slot], d, length):
+        while self.slots[slot] >= 0 and not self.is_cluster(
+            self.slots[slot], d, length
+        ):
             slot = (slot + 1) & mask
         c = self.slots[slot]
         if c < 0:
@@ -204,7 +207,9 @@ cdef class AlikeDags:
             self.cluster[self.queue[t], d] = c
         return c
 
-    cdef bint is_cluster(self, int32_t c, Py_ssize_t d, Py_ssize_t length) noexcept nogil:
+    cdef bint is_cluster(
+        self, int32_t c, Py_ssize_t d, Py_ssize_t length
+    ) noexcept nogil:
         """Whether what was followed in a DAG is this cluster."""
         cdef:
             Py_ssize_t t, v, first = self.cluster_first[c], there = self.cluster_dag[c]
@@ -221,8 +226,7 @@ cdef class AlikeDags:
 
     cdef void group(self, Py_ssize_t variable) noexcept nogil:
         """Divide the DAGs by what they say of a variable: `order`, `group_first`."""
-        cdef:
-            Py_ssize_t k, t, size, begin, at = 0
+        cdef Py_ssize_t k, t, size, begin, at = 0
         self.n_groups = 0
         self.group_first[0] = 0
         if self.place[variable] >= 0:
@@ -232,7 +236,9 @@ cdef class AlikeDags:
             self.group_first[1] = <int32_t> self.around.n_dags
             self.split(0, self.place[variable])
             return
-        for k in range(self.around.owner_first[variable], self.around.owner_first[variable + 1]):
+        for k in range(
+            self.around.owner_first[variable], self.around.owner_first[variable + 1]
+        ):
             size = self.around.dag_first[k + 1] - self.around.dag_first[k]
             memcpy(
                 &self.order[at], &self.around.dags[self.around.dag_first[k]],

@@ -4,18 +4,19 @@
 
 In a DAG the probability of what is observed in a row is a product: of its families
 without an unobserved cell, and of a sum for each cluster of unobserved cells
-(``_alike.pyx``), over their joint values, of the product of the families they are in. So
-sums are taken once for each cluster, and DAGs add up logarithms, 16 rows at a time.
+(``_alike.pyx``), over their joint values, of the product of the families they are in.
+So sums are taken once for each cluster, and DAGs add up logarithms, 16 rows at a time.
 
-With a variable that is to be predicted set free, each cluster it sees has such a sum for
-each of its levels, which all groups of DAGs share that have the cluster. A group's levels
-have the product of these and of the variable's other families. DAGs count there by the
-probability of the row's other observed cells: theirs, divided by that of the level that is
-observed.
+With a variable that is to be predicted set free, each cluster it sees has such a sum
+for each of its levels, which all groups of DAGs share that have the cluster. A group's
+levels have the product of these and of the variable's other families. DAGs count there
+by the probability of the row's other observed cells: theirs, divided by that of the
+level that is observed.
 
-Joint values are gone through depth first: a factor comes in as soon as its variables have
-values, and sums come out for the levels of each variable. Where an observed variable x sees
-one cell y of a cluster, these are enough for its own: with families f that have both,
+Joint values are gone through depth first: a factor comes in as soon as its variables
+have values, and sums come out for the levels of each variable. Where an observed
+variable x sees one cell y of a cluster, these are enough for its own: with families f
+that have both,
 
     sum(x') = sum over y of sum(y) × product over f of f(x', y) / f(x, y)
 """

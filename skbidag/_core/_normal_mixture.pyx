@@ -4,18 +4,17 @@
 
 A DAG has the precision matrix L = R' R, of whose root R each family is a row, with a
 residual r = (R z) in a row z. With zeros at the unobserved cells M of a row, these have
-the expectation -L_MM^-1 (L z)_M. With that filled in, an observed v has
-z_v - (L z)_v / l_v given the others, and l_v = L_vv - L_vM L_MM^-1 L_Mv is its
-precision.
+the expectation -L_MM^-1 (L z)_M. With that filled in, an observed v has z_v - (L z)_v /
+l_v given the others, and l_v = L_vv - L_vM L_MM^-1 L_Mv is its precision.
 
 DAGs count by the density of what is observed. With Student t densities of one scatter
-matrix, D = offset + z' L z is in the place of the exponent, as if the DAG had all edges.
-What is the same in all DAGs is left out.
+matrix, D = offset + z' L z is in the place of the exponent, as if the DAG had all
+edges. What is the same in all DAGs is left out.
 
 L_MM falls into blocks, the clusters of ``_alike.pyx``: filled-in values, determinants
-and what families with unobserved cells say are worked out once for each cluster, and
-(L z)_v and l_v for each group of DAGs. DAGs add up the terms of their families, 16 rows
-at a time, and of their clusters. What is left for each DAG and variable is to weigh the
+and what families with unobserved cells say are worked out once for each cluster, and (L
+z)_v and l_v for each group of DAGs. DAGs add up the terms of their families, 16 rows at
+a time, and of their clusters. What is left for each DAG and variable is to weigh the
 DAG without the variable's own density: one logarithm and one exponential.
 
 The inner loops are C for the reasons that ``_vector.pxd`` gives.
@@ -92,9 +91,6 @@ cdef extern from *:
     ) noexcept nogil
     void skb_relative(double *, const double *, double, Py_ssize_t) noexcept nogil
 
-# Entries of the factors of a row's clusters that are kept
-cdef Py_ssize_t MOST_KEPT = 1 << 20
-
 # The weight of what is not there
 cdef double NOTHING = -1e300
 
@@ -118,6 +114,9 @@ cdef class NormalMixture:
         ln det R.
     densities : Regressions, default=None
         The Student t densities of all families; None is for normal ones.
+    most_kept : int, default=1048576
+        How many numbers of the factors of a row's clusters are kept at most; others are
+        worked out again.
     """
 
     cdef:
@@ -126,16 +125,17 @@ cdef class NormalMixture:
         const int32_t[::1] first, members
         const double[::1] roots, log_shares
         Regressions densities
-        Py_ssize_t n_families
+        Py_ssize_t n_families, most_kept
         # of each surrounding's families the owner's root; the owner's precision
         double[::1] own_roots, precision
 
     def __init__(
         self, const int32_t[:, ::1] of_dag, Surroundings around,
         const int32_t[::1] first, const int32_t[::1] members, const double[::1] roots,
-        const double[::1] log_shares, densities=None,
+        const double[::1] log_shares, densities=None, Py_ssize_t most_kept=1 << 20,
     ):
         cdef Py_ssize_t v, k, e, t
+        self.most_kept = most_kept
         self.of_dag, self.around, self.densities = of_dag, around, densities
         self.first, self.members, self.roots = first, members, roots
         self.log_shares, self.n_families = log_shares, first.shape[0] - 1
@@ -217,7 +217,7 @@ cdef class Rows:
         self.factor_start = np.zeros(most, dtype=np.intp)
         size = most_cells * (most_cells + 1) // 2 + 1
         self.spare = np.zeros(size)
-        self.factors = np.zeros(min(MOST_KEPT, size * self.n_dags * 2))
+        self.factors = np.zeros(max(1, min(of.most_kept, size * self.n_dags)))
         self.touched = np.zeros(of.n_families, dtype=np.int32)
         self.seen = np.zeros(of.n_families, dtype=np.int32)
         self.position = np.zeros(of.around.n, dtype=np.int32)
@@ -284,7 +284,9 @@ cdef class Rows:
         for f in range(self.of.n_families):
             self.terms[f, r % SKB_TILE] = terms[f, r]
 
-    cdef void leave_out(self, const unsigned char *missing, Py_ssize_t r) noexcept nogil:
+    cdef void leave_out(
+        self, const unsigned char *missing, Py_ssize_t r
+    ) noexcept nogil:
         """Families with an unobserved cell are left to the clusters."""
         cdef Py_ssize_t f, t, n = self.of.around.n
         for f in range(self.of.n_families):
@@ -302,7 +304,9 @@ cdef class Rows:
         for c in range(self.alike.n_clusters):
             self.settle_cluster(c, residuals)
 
-    cdef void settle_cluster(self, Py_ssize_t c, const double *residuals) noexcept nogil:
+    cdef void settle_cluster(
+        self, Py_ssize_t c, const double *residuals
+    ) noexcept nogil:
         cdef:
             Py_ssize_t low = self.alike.cluster_first[c], e, f, i, j, t, v
             Py_ssize_t size = self.alike.cluster_first[c + 1] - low, n_touched
@@ -347,7 +351,13 @@ cdef class Rows:
                 )
 
     cdef Py_ssize_t find_touched(self, Py_ssize_t c) noexcept nogil:
-        """The families of a cluster, and the places of its cells; how many there are."""
+        """The families of a cluster, and the places of its cells.
+
+        Returns
+        -------
+        n_touched : int
+            How many families there are.
+        """
         cdef:
             Py_ssize_t d = self.alike.cluster_dag[c], e, i, k, n_touched = 0, v
             Py_ssize_t low = self.alike.cluster_first[c]
@@ -355,7 +365,9 @@ cdef class Rows:
             v = self.alike.cells[self.alike.cluster_cells[i]]
             self.position[v] = <int32_t> (i - low)
             k = self.of.around.number[v, d]
-            for e in range(self.of.around.family_first[k], self.of.around.family_first[k + 1]):
+            for e in range(
+                self.of.around.family_first[k], self.of.around.family_first[k + 1]
+            ):
                 if not self.seen[self.of.around.families[e]]:
                     self.seen[self.of.around.families[e]] = 1
                     self.touched[n_touched] = self.of.around.families[e]
@@ -510,7 +522,9 @@ cdef class Rows:
             is_near = self.alike.near_first[k] < self.alike.near_end[k]
             if is_near:
                 self.fetch(k, d)
-            for e in range(self.of.around.family_first[k], self.of.around.family_first[k + 1]):
+            for e in range(
+                self.of.around.family_first[k], self.of.around.family_first[k + 1]
+            ):
                 residual = residuals[self.of.around.families[e]]
                 if is_near:
                     for t in range(

@@ -435,9 +435,9 @@ cdef class Regressions:
         The members of all sets.
     """
 
-    # `df` are the fewest of all groups. Of each set, `numbers` has the factor by rows and
-    # the whitened covariances, which begin at `start`; `location` and `rest` are of 16
-    # rows.
+    # `df` are the fewest of all groups. Of each set, `numbers` has the factor by rows
+    # and the whitened covariances, which begin at `start`; `location` and `rest` are of
+    # 16 rows.
 
     def __init__(
         self, const double[:, :, ::1] scatter, const double[:, ::1] floor,

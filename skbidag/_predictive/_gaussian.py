@@ -32,6 +32,9 @@ from skbidag._sklearn import _check_n_features
 # the limit in the worst (tests/test_predictive.py).
 FEW_BLANKETS, LARGEST_ERROR = 10, 1e-6
 
+# Numbers that are kept of the clusters of a row's unobserved cells
+MOST_KEPT = 1 << 20
+
 # Rows of which the densities of all families stay near the processor
 ROWS_IN_CACHE = 8 * TILE
 
@@ -90,6 +93,7 @@ class LinearPredictor(Predictor):
             Surroundings(*families.surroundings),
             *self._roots(),
             families.log_shares + log_roots[families.of_dag].sum(axis=0),
+            most_kept=MOST_KEPT,
         )
 
     def _roots(self, scale=1.0):
@@ -259,6 +263,7 @@ class StudentPredictor(StudentMixin, LinearPredictor):
             *self._roots(scale=(self.df - 2) ** -0.5),
             families.log_shares,
             self._of_families,
+            MOST_KEPT,
         )
 
     def _log_densities(self, z):
