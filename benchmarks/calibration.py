@@ -18,6 +18,7 @@ these differ. `pooled` is the same data with interventions taken for observation
 With `--holes` a share of the cells is missing at random: more of them where the first
 variable, which is observed, is large. Probabilities are then those of chains that draw
 what is missing (PartitionMCMCStructure), not exact, and go to a table of their own.
+Data with a constant column are left out there.
 """
 
 import argparse
@@ -125,12 +126,22 @@ def edge_probabilities(score, dags):
     return np.tensordot(np.exp(log_scores - logsumexp(log_scores)), dags, 1)
 
 
-def sampled_probabilities(rng, score, X, share):
-    """Probabilities of edges from data of which a share of the cells is missing."""
+def with_holes(rng, X, share):
+    """The data without some cells, at random given the first variable."""
     holed = X.astype(float)
     more = X[:, 0] > np.median(X[:, 0])
     rate = np.where(more, 1.5, 0.5)[:, None] * share * N / (N - 1)
     holed[:, 1:][rng.random((len(X), N - 1)) < rate] = np.nan
+    return holed
+
+
+def has_constant(X):
+    """Whether some column has one value: estimators give it no edges."""
+    return any(len(np.unique(column[~np.isnan(column)])) < 2 for column in X.T)
+
+
+def sampled_probabilities(rng, score, holed):
+    """Probabilities of edges from data with missing cells."""
     sampler = PartitionMCMCStructure(
         score, search_space="full", random_state=int(rng.integers(2**31)), **CHAIN
     )
@@ -151,7 +162,10 @@ def one_case(rng, model, dags, how, n_rows, holes=None):
     score = with_interventions(model.score, used if cells.any() else None)
     off = ~np.eye(N, dtype=bool)
     if holes is not None:
-        return sampled_probabilities(rng, model.score, X, holes)[off], dag[off]
+        holed = with_holes(rng, X, holes)
+        if has_constant(holed):  # another one: what is left out depends on data alone
+            return one_case(rng, model, dags, how, n_rows, holes)
+        return sampled_probabilities(rng, model.score, holed)[off], dag[off]
     return edge_probabilities(score.fit(X), dags)[off], dag[off]
 
 
