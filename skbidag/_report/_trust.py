@@ -160,7 +160,7 @@ def bias(estimator, remedy=REMEDY):
 def prior(estimator):
     """The score, what edges cost, and what was known."""
     score = estimator.score_.of_all_rows
-    text = f"The score is {type(score).__name__}."
+    text = f"The score is {estimator.score_._shown_name}."
     penalty = getattr(score, "edge_penalty_", 1)
     if penalty == 1:
         text += " Before the data all DAGs were equally probable."
