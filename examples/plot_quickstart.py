@@ -87,4 +87,4 @@ print(into[["parent", "probability", "error", "effect"]].round(3).to_string())
 # That is about telling, not yet about causes. What makes people ill may raise both
 # triglycerides and the progression, and was not measured. Nor do arrows know better
 # than the data: without the tiers, the best networks have an edge from blood pressure
-# to age. The page :doc:`/conclusions` says more.
+# to age. The page "What may I conclude?" says more.
