@@ -54,8 +54,9 @@ for ax, kind in zip(axes, ["skeleton", "dag"], strict=True):
 plt.show()
 
 # %%
-# Directions that nobody doubts settle more of them: education comes before work, and
-# age before both.
+# Directions that nobody doubts settle others: education comes before work, and age
+# before both. That from affairs to the marriage follows only if nothing hidden acts on
+# the two, which is much to ask here.
 
 tiers = [["age"], ["education"], [x for x in answers if x not in ("age", "education")]]
 model = PartitionMCMCStructure(tiers=tiers, random_state=0).fit(answers)

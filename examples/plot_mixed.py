@@ -65,8 +65,7 @@ EdgeProbabilityDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# Where both directions are about as probable, as among opinions that people have at the
-# same time, there is no arrowhead.
+# The tiers direct most edges, and the other directions follow from these.
 
 GraphDisplay.from_estimator(model)
 plt.show()
