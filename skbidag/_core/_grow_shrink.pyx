@@ -262,6 +262,10 @@ cdef class GrowShrinkOrder:
         """Log score of the DAG."""
         return float(np.sum(self.values))
 
+    def parents(self, Py_ssize_t node):
+        """The parents of a node."""
+        return self.shrunk_sets[self.chosen[node]]
+
     def adjacency(self):
         """The DAG, A[i, j] for i -> j."""
         graph = np.zeros((self.n, self.n), dtype=bool)
