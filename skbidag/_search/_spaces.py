@@ -306,7 +306,7 @@ def turned_edges(adjacency, problem, settings, free):
     max_parents = max(settings.max_parents, int(adjacency.sum(axis=0).max()))
     better = turn_blankets(adjacency, problem, max_parents, settings.soft_limit)
     if better is None and free is not None:
-        better = turn_hubs(adjacency, free)
+        better = turn_hubs(adjacency, problem.log_score(adjacency), free)
     return better
 
 
