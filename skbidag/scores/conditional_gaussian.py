@@ -337,7 +337,7 @@ class ConditionalGaussian(
             )
         self._set_prior(rows, counts, mean, unit)
 
-    def _take_rows(self, rows, counts):
+    def _take_rows(self, rows, counts, precision=None):
         """Keep the rows, and draw what of ordinal columns is not seen."""
         self._rows, self._row_counts = rows, counts
         self._cuts = {
@@ -351,8 +351,8 @@ class ConditionalGaussian(
         }
         self._scores = {k: normal_scores(cuts) for k, cuts in self._cuts.items()}
         if self._cuts:
-            self._drawn, self._seen_rows, self._counts = draw_latents(
-                rows, counts, self._cuts, self.divides_
+            self._drawn, self._seen_rows, self._counts, self._precision = draw_latents(
+                rows, counts, self._cuts, self._levels_of_cells, precision
             )
         else:
             self._drawn = self._seen_rows = rows
@@ -365,17 +365,13 @@ class ConditionalGaussian(
             rows = np.concatenate([known, rows])
             weights = np.concatenate([counts, weights])
         score = copy(self)
-        score._set_prior(*_distinct(rows, weights), self._mean, self._unit)
+        rows, counts = _distinct(rows, weights)
+        # latent values are drawn with covariances that start from these rows'
+        score._take_rows(rows, counts, self._precision if self._cuts else None)
+        score._set_prior(rows, counts, self._mean, self._unit)
         return score
 
     def with_prior_of(self, rows, weights):  # noqa: D102
-        if self.is_ordinal_.any():
-            name = self._column_name(int(np.argmax(self.is_ordinal_)))
-            raise ValueError(
-                f"Column {name} is ordinal: beside it no missing cells can be drawn. "
-                "ConditionalGaussian(ordinal=None) takes it as a category without "
-                "order; with missing='drop' rows with missing cells are left out."
-            )
         score = copy(self)
         score._set_rows(*_distinct(rows, weights))
         return score
