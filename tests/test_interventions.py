@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from causallearn.utils.cit import CIT
@@ -103,10 +104,12 @@ def test_ways_to_say_what_was_set():
         expected.astype(int),
         frame,
         frame[["c", "a", "b"]],
+        pl.DataFrame({name: expected[:, names == name].ravel() for name in "cab"}),
         [None, "b", "a; c", "c"],
         ["", "b", ["a", "c"], ("c",)],
         [float("nan"), 1, {0, 2}, 2],
         pd.Series(["", "b", "a;c", "c"]),
+        pl.Series([None, "b", "a;c", "c"]),
         np.array([None, "b", "a;c", "c"], dtype=object),
     ):
         found = resolve_interventions(said, 4, 3, names)
