@@ -49,7 +49,7 @@ from skbidag.scores import BGe, ConditionalGaussian
 
 KINDS = ("conditional", "latent")
 # Numbers of columns, and how many graphs have so many
-COLUMNS, ROWS = {10: 12, 20: 6, 40: 6}, (200, 1000, 5000)
+COLUMNS, ROWS = {10: 12, 20: 5, 40: 3}, (200, 1000, 5000)
 # Seconds of a peer for one graph, and after which it gets no more of a setting
 PEER_SECONDS, PEER_SPENT = 60, 30
 
@@ -365,7 +365,7 @@ def main():
     table = Table("kind:>12 n:d N:d method:>12 graphs:d ap:.3f shd:.1f seconds:.2f")
     too_slow = {peer: [] for peer in PEERS}
     for setting in settings:
-        n_graphs = args.graphs or COLUMNS.get(setting[1], 6)
+        n_graphs = args.graphs or COLUMNS.get(setting[1], 3)
         found = run(setting, n_graphs, args.seed, args.which, too_slow)
         rows += found
         for row in summary(found):
