@@ -181,8 +181,7 @@ def exact_probabilities(score, space, extra_parent, constraints):
 
 
 def judge(sampler, exact):
-    """Errors of a fitted sampler over their standard errors, of edges of which many
-    draws with and without are expected."""
+    """Errors of a fitted sampler over their standard errors, of the edges judged."""
     found = edge_diagnostics(sampler)
     rarer = np.minimum(exact, 1 - exact)
     with np.errstate(invalid="ignore"):

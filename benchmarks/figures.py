@@ -9,12 +9,11 @@ gets a table that says so and a figure that is empty, so that the page builds.
 """
 
 import argparse
-from collections import defaultdict
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import HERE, RESULTS, read_circumstances, read_results
+from common import HERE, RESULTS, groups, read_circumstances, read_results
 from matplotlib.ticker import NullFormatter
 from paired import compare_scores, summarize_pairs, with_differences
 
@@ -56,14 +55,6 @@ plt.rcParams.update(
 
 
 # ------------------------------------------------------------------- what is shared
-
-
-def groups(rows, *keys):
-    """Rows by the values of some columns, in the order in which these come."""
-    found = defaultdict(list)
-    for row in rows:
-        found[tuple(row[key] for key in keys)].append(row)
-    return found
 
 
 def values(rows, key):
