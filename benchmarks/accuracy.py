@@ -90,15 +90,15 @@ def fit(sampler, data, state, **options):
 
 def studies():
     """The data sets of the study."""
-    alarm = load_network("alarm")
+    child = load_network("child")
     mixed, adjacency, *_ = make_network("conditional", 12, 500, 3)
-    weak = make_gaussian_network(200, 40, strengths=(0.2, 0.8), random_state=1)
+    weak = make_gaussian_network(100, 20, strengths=(0.2, 0.8), random_state=1)
     return [
         Exactness("8 Gaussian", make_gaussian_network(100, 8, random_state=1).data),
         Exactness("8 categorical", make_discrete_network(150, 8, random_state=1).data),
         Exactness("7 mixed", make_network("conditional", 7, 200, 3)[0]),
-        Learning("40 Gaussian", weak.data, weak.adjacency),
-        Learning("alarm", alarm.sample(500, random_state=1), alarm.adjacency),
+        Learning("20 Gaussian", weak.data, weak.adjacency),
+        Learning("child", child.sample(300, random_state=1), child.adjacency),
         Learning("12 mixed", mixed, adjacency, n_states=4),
     ]
 

@@ -20,6 +20,9 @@ those of whose rarer side at least 30 effective draws are expected. The edges of
 problem depend on each other, so the test that z is standard normal (Kolmogorov and
 Smirnov, on the uniformity of the quantiles) takes one edge of each run, drawn at
 random.
+
+`beyond` is the share of edges with |z| above 1.96, 0.05 if z is normal; `p` is that of
+the test; `largest` is the largest |z|.
 """
 
 import argparse
@@ -269,12 +272,22 @@ def summarize(rows):
             "value": value,
             "runs": len(single),
             "edges": len(z),
-            "mean": z.mean(),
-            "deviation": z.std(),
-            "beyond": np.mean(np.abs(z) > stats.norm.ppf(0.975)),
-            "largest": np.abs(z).max(),
-            "p": stats.kstest(single, "norm").pvalue,
+            "mean": float(z.mean()),
+            "deviation": float(z.std()),
+            "beyond": float(np.mean(np.abs(z) > stats.norm.ppf(0.975))),
+            "largest": float(np.abs(z).max()),
+            "p": float(stats.kstest(single, "norm").pvalue),
         }
+
+
+def bins_of(rows, width=0.25, largest=4.0):
+    """How many z lie in each bin, by walk; the outermost have all beyond."""
+    edges = np.arange(-largest, largest + width / 2, width)
+    for walk in WALKS:
+        z = np.array([row["z"] for row in rows if row["walk"] == walk])
+        inside = np.clip(z, edges[0], edges[-1] - width / 2)
+        for left, count in zip(edges, np.histogram(inside, edges)[0], strict=False):
+            yield {"walk": walk, "from": float(left), "edges": int(count)}
 
 
 def main():
@@ -290,13 +303,14 @@ def main():
     rows = []
     for number in range(arguments.problems):
         rows += one_problem(number)
-        if number % 10 == 9 or number == arguments.problems - 1:
-            write_results("exactness", rows, note=note)
+    summary = list(summarize(rows))
+    write_results("exactness", summary, note=note)
+    write_results("exactness_bins", list(bins_of(rows)), note=note)
     table = Table(
         "by:>12 value:>22 runs:d edges:d mean:+.3f deviation:.3f beyond:.3f "
         "largest:.2f p:.3f"
     )
-    for row in summarize(rows):
+    for row in summary:
         table.add(row)
 
 

@@ -27,7 +27,7 @@ from kernels import Workload, calibrations
 
 BASELINE = RESULTS / "guard.json"
 LARGEST_SLOWDOWN = 2.0
-BASELINE_STATES = 12
+BASELINE_STATES = 8
 
 
 # -------------------------------------------------------------------------- speed
