@@ -671,8 +671,8 @@ def draw_bootstrap():
     """Posterior probabilities and bootstrap shares: reliability, and scores."""
     curves = read_results("bootstrap_reliability")
     methods = list(dict.fromkeys(row["method"] for row in curves))
-    figure, axes = panels(4, n_columns=2, height=2.6)
-    chosen = [(kind, N) for kind in ("directed", "skeleton") for N in (100, 1000)]
+    chosen = sorted({(row["kind"], row["N"]) for row in curves})
+    figure, axes = panels(len(chosen), n_columns=2, height=2.6)
     for ax, (kind, n_rows) in zip(axes, chosen, strict=True):
         ax.plot([0, 1], [0, 1], color="0.7", lw=1)
         for method, color, marker in zip(methods, COLORS, MARKERS, strict=False):
@@ -695,7 +695,7 @@ def draw_bootstrap():
                 x, y = np.transpose(points)
                 ax.plot(x, y, color=color, marker=marker, ms=4, label=method)
         ax.set(
-            title=f"{kind} edges, {n_rows} rows",
+            title=f"{kind} edges, {n_rows:.0f} rows",
             xlabel="probability",
             ylabel="share that is there",
         )
