@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import time
+from collections import defaultdict
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
 from functools import cache
@@ -426,6 +427,14 @@ def earlier_results(name, stays, again):
         note += f", {about['note']}"
     rows = [row for row in read_results(name) if stays(row)]
     return rows, note if rows else ""
+
+
+def groups(rows, *keys):
+    """Rows by the values of some columns, in the order in which these come."""
+    found = defaultdict(list)
+    for row in rows:
+        found[tuple(row[key] for key in keys)].append(row)
+    return found
 
 
 def number(text):

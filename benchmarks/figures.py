@@ -9,12 +9,11 @@ gets a table that says so and a figure that is empty, so that the page builds.
 """
 
 import argparse
-from collections import defaultdict
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from common import HERE, RESULTS, read_circumstances, read_results
+from common import HERE, RESULTS, groups, read_circumstances, read_results
 from matplotlib.ticker import (
     FixedLocator,
     LogLocator,
@@ -61,14 +60,6 @@ plt.rcParams.update(
 
 
 # ------------------------------------------------------------------- what is shared
-
-
-def groups(rows, *keys):
-    """Rows by the values of some columns, in the order in which these come."""
-    found = defaultdict(list)
-    for row in rows:
-        found[tuple(row[key] for key in keys)].append(row)
-    return found
 
 
 def values(rows, key):
@@ -662,6 +653,171 @@ def draw_dynamic():
     write_table("dynamic", "dynamic", columns, table)
 
 
+def draw_exactness():
+    """Errors over their Monte Carlo errors beside the standard normal, by walk."""
+    bins = read_results("exactness_bins")
+    figure, axes = panels(3)
+    for ax, ((walk,), group) in zip(axes, groups(bins, "walk").items(), strict=True):
+        left, counts = values(group, "from"), values(group, "edges")
+        width = left[1] - left[0]
+        ax.bar(
+            left + width / 2,
+            counts / counts.sum() / width,
+            width,
+            color=COLORS[0],
+            alpha=0.4,
+        )
+        z = np.linspace(left[0], left[-1] + width, 200)
+        ax.plot(z, np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi), color="black", lw=1)
+        ax.set(title=f"{walk}, {counts.sum():.0f} edges", xlabel="z")
+    axes[0].set_ylabel("density")
+    save(figure, "exactness")
+    write_table(
+        "exactness",
+        "exactness",
+        {
+            "by": "",
+            "": "",
+            "runs": ".0f",
+            "edges": ".0f",
+            "mean": "+.3f",
+            "deviation": ".3f",
+            "beyond 1.96": ".3f",
+            "largest": ".2f",
+            "p": ".2f",
+        },
+        [list(row.values()) for row in read_results("exactness")],
+    )
+
+
+def draw_bootstrap():
+    """Posterior probabilities and bootstrap shares: reliability, and scores."""
+    curves = read_results("bootstrap_reliability")
+    methods = list(dict.fromkeys(row["method"] for row in curves))
+    chosen = sorted({(row["kind"], row["N"]) for row in curves})
+    figure, axes = panels(len(chosen), n_columns=2, height=2.6)
+    for ax, (kind, n_rows) in zip(axes, chosen, strict=True):
+        ax.plot([0, 1], [0, 1], color="0.7", lw=1)
+        for method, color, marker in zip(methods, COLORS, MARKERS, strict=False):
+            mine = [
+                row
+                for row in curves
+                if (row["method"], row["kind"], row["N"]) == (method, kind, n_rows)
+            ]
+            points = []
+            for _, group in sorted(groups(mine, "bin").items()):
+                edges = values(group, "edges")
+                if edges.sum() >= 10:  # a share of fewer says little
+                    points.append(
+                        [
+                            np.average(values(group, what), weights=edges)
+                            for what in ("probability", "share")
+                        ]
+                    )
+            if points:
+                x, y = np.transpose(points)
+                ax.plot(x, y, color=color, marker=marker, ms=4, label=method)
+        ax.set(
+            title=f"{kind} edges, {n_rows:.0f} rows",
+            xlabel="probability",
+            ylabel="share that is there",
+        )
+    legend_below(figure, axes)
+    save(figure, "bootstrap")
+
+    rows = read_results("bootstrap")
+    table = []
+    for (n, n_rows, kind), group in groups(rows, "n", "N", "edges").items():
+        for row in group:
+            table.append(
+                [
+                    *(n, n_rows, kind, row["method"], row["graphs"]),
+                    *(
+                        f"{row[what]:.4f} ± {row[f'{what} error']:.4f}"
+                        for what in ("Brier", "log loss")
+                    ),
+                    row["seconds"],
+                ]
+            )
+    write_table(
+        "bootstrap",
+        "bootstrap",
+        {
+            "n": ".0f",
+            "N": ".0f",
+            "edges": "",
+            "probabilities": "",
+            "graphs": ".0f",
+            "Brier score": "",
+            "log loss": "",
+            "seconds": ".1f",
+        },
+        table,
+    )
+
+
+def draw_peers():
+    """Searches by one score: what they lose, distances, times."""
+    rows = read_results("peers")
+    table = []
+    for (degree, n, method), group in groups(rows, "degree", "n", "method").items():
+        done = [row for row in group if row["status"] == "ok"]
+        cells = [values(done, what) for what in ("loss", "SHD", "edges", "seconds")]
+        means = [float(cell.mean()) if len(cell) else "" for cell in cells]
+        status = "" if done else group[0]["status"]
+        table.append([degree, n, method, len(done), *means, status])
+    write_table(
+        "peers",
+        "peers",
+        {
+            "degree": "g",
+            "n": ".0f",
+            "search": "",
+            "graphs": ".0f",
+            "nats below the best": ".1f",
+            "SHD": ".1f",
+            "edges": ".0f",
+            "seconds": ".2f",
+            " ": "",
+        },
+        table,
+    )
+
+
+def draw_real():
+    """Held-out density of each model less that of the posterior."""
+    rows = read_results("real")
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    table = []
+    for (how, name), group in sorted(groups(rows, "how", "table").items()):
+        by_model = {row["model"]: row for row in group}
+        cells = [by_model["posterior"]["density"]]
+        for model in models[1:]:
+            row = by_model.get(model)
+            cells.append(
+                f"{row['difference']:+.2f} ± {row['error']:.2f}" if row else ""
+            )
+        table.append([name, "all" if how == "all" else "few", *cells])
+    columns = {"table": "", "training rows": "", "posterior": ".2f"}
+    write_table("real", "real", columns | dict.fromkeys(models[1:], ""), table)
+
+
+def draw_load():
+    """How many trials of each kind ended well."""
+    rows = read_results("load")
+    table = []
+    for (what, case), group in groups(rows, "what", "case").items():
+        cells = [
+            max(values(group, name), default="")
+            for name in ("drift", "grown", "seconds")
+        ]
+        good = sum(row["outcome"] == "ok" for row in group)
+        table.append([what, case, len(group), f"{good}", *cells])
+    columns = {"what": "", "case": "", "trials": ".0f", "ended well": ""}
+    columns |= {"drift": ".1e", "MB grown": ".1f", "seconds": ".0f"}
+    write_table("load", "load", columns, table)
+
+
 STUDIES = {
     "paper": (draw_paper, ["paper"], ["paper_rates", "paper_distances", "paper_times"]),
     "paper_times": (draw_paper_times, ["paper_times"], []),
@@ -677,6 +833,11 @@ STUDIES = {
     "versus_mixing": (draw_versus_mixing, ["versus_mixing"], []),
     "limits": (draw_limits, ["limits", "rates"], []),
     "dynamic": (draw_dynamic, ["dynamic"], []),
+    "exactness": (draw_exactness, ["exactness"], ["exactness"]),
+    "bootstrap": (draw_bootstrap, ["bootstrap"], ["bootstrap"]),
+    "peers": (draw_peers, ["peers"], []),
+    "real": (draw_real, ["real"], []),
+    "load": (draw_load, ["load"], []),
 }
 
 

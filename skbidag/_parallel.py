@@ -1,11 +1,15 @@
 """How work is spread: the only module that knows joblib."""
 
+from concurrent.futures import CancelledError
 from contextlib import nullcontext
 from functools import cached_property
 from uuid import uuid4
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import ThreadingBackend, get_active_backend
+
+# As often as Dask itself starts a job again whose workers die
+MOST_LOSSES = 3
 
 
 def n_workers(n_jobs=None):
@@ -111,9 +115,30 @@ def run_parallel(function, jobs, n_jobs=None):
         {k: argument for k, argument in enumerate(job) if k not in shared.parts}
         for job in jobs
     ]
-    with _scattered(shared):
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-        return parallel(delayed(_run_job)(function, shared, parts) for parts in own)
+
+    def run():
+        with _scattered(shared):
+            parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+            return parallel(delayed(_run_job)(function, shared, parts) for parts in own)
+
+    return _again_if_lost(run)
+
+
+def _again_if_lost(run):
+    """Run jobs on a cluster, and again if it has lost what they share.
+
+    A job whose worker dies, Dask gives to another. What jobs share it cannot make
+    again: if the last worker dies that had it, the jobs are cancelled.
+    """
+    backend, _ = get_active_backend()
+    if getattr(backend, "client", None) is None:
+        return run()
+    for _ in range(MOST_LOSSES):
+        try:
+            return run()
+        except CancelledError:
+            continue
+    return run()
 
 
 def _scattered(shared):

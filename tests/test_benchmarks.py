@@ -2,12 +2,14 @@
 
 import importlib
 import itertools
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from helpers import all_dags, read_data, read_exact_posterior
 from skbidag.scores import BDe, BGe
@@ -261,3 +263,128 @@ def test_peers_are_not_asked_about_tables_that_take_too_long(benchmark):
     rows = mixed.run(("latent", 5, 100), 1, 0, ("ours",), {})
     assert [row["method"] for row in rows] == list(mixed.METHODS)
     assert all(0 <= row["ap"] <= 1 and row["shd"] >= 0 for row in rows)
+
+
+def test_accuracy_is_worse_beyond_chance_alone(benchmark, capsys):
+    accuracy = benchmark("accuracy")
+    guard = benchmark("guard")
+    small = accuracy.Exactness(
+        "3 Gaussian", np.random.default_rng(0).normal(size=(40, 3)), samplers=("DAGs",)
+    )
+    numbers = accuracy.measure(2, [small])
+    assert list(numbers) == ["3 Gaussian, DAGs: error"]
+    # 2000 nearly independent draws: five standard errors
+    assert 0 < max(numbers["3 Gaussian, DAGs: error"]) < 5 * np.sqrt(0.25 / 2000)
+
+    baseline = {"mean": 0.02, "deviation": 0.004, "states": 12}
+    now = {"mean": 0.02, "deviation": 0.0, "states": 4}
+    chance = 4 * 0.004 * np.sqrt(1 / 4 + 1 / 12)
+    for name, way in (("x: error", 1), ("x: SHD", 1), ("x: AP", -1)):
+        for factor in (-10, 0.9, 1.1):
+            moved = now | {"mean": 0.02 + way * factor * chance}
+            failed = guard.check_accuracy({name: moved}, {"numbers": {name: baseline}})
+            assert failed == ([name] if factor > 1 else [])
+    assert "WORSE" in capsys.readouterr().out
+
+
+def test_guard_has_a_baseline_of_each_number(benchmark):
+    baseline = json.loads((BENCHMARKS / "results" / "guard.json").read_text())
+    names = baseline["accuracy"]["numbers"]
+    for case in benchmark("accuracy").studies():
+        for sampler in case.samplers:
+            assert any(name.startswith(f"{case.name}, {sampler}:") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("space", "constraint"),
+    [("full", "background"), ("one more parent", "required"), ("permitted", "tiers")],
+)
+def test_listed_sets_are_those_of_the_problem(benchmark, space, constraint):
+    exactness = benchmark("exactness")
+    rng = np.random.default_rng(3)
+    constraints = exactness.draw_constraints(constraint, 4, rng)
+    permitted, extra = exactness.draw_space(space, 4, constraints, rng)
+    score = BGe(edge_penalty=1.0).fit(rng.normal(size=(30, 4)))
+    found = exactness.exact_probabilities(score, permitted, extra, constraints)
+    # all DAGs, one by one
+    allowed = np.ones((4, 4), dtype=bool) if space == "full" else permitted
+    background = constraints.get("background", [])
+    first, second = constraints.get("tiers", ([], []))
+    required = constraints.get("required_edges", [])
+    weights, dags = [], all_dags(4)
+    for dag in dags:
+        inside = ((dag & ~allowed).sum(axis=0) <= extra).all()
+        inside &= not dag[:, background].any() and not dag[np.ix_(second, first)].any()
+        inside &= all(dag[edge] for edge in required)
+        main = [node for node in range(4) if node not in background]
+        log_weight = sum(score.local_score(j, np.flatnonzero(dag[:, j])) for j in main)
+        weights.append(np.exp(log_weight) if inside else 0.0)
+    expected = np.average(dags, axis=0, weights=weights)
+    np.testing.assert_allclose(found["over DAGs"], expected, atol=1e-10)
+
+
+def test_errors_over_their_errors(benchmark):
+    exactness = benchmark("exactness")
+    rows = list(exactness.one_problem(0, n_draws=400))
+    assert {row["walk"] for row in rows} == {"orders", "DAGs", "partitions"}
+    assert all(0 < row["exact"] < 1 for row in rows)
+    (everything, *_) = exactness.summarize(rows)
+    assert everything["edges"] == len(rows)
+    # a hundred errors or so, which depend on each other
+    assert abs(everything["mean"]) < 0.5
+    assert 0.6 < everything["deviation"] < 1.5
+    bins = list(exactness.bins_of(rows))
+    assert sum(row["edges"] for row in bins) == len(rows)
+
+
+def test_scores_of_probabilities(benchmark):
+    bootstrap = benchmark("bootstrap")
+    there = np.array([True, False, True, False])
+    judged = bootstrap.judge(np.array([1.0, 0.0, 0.5, 0.5]), there)
+    assert judged["Brier"] == pytest.approx(0.125)
+    expected = -(2 * np.log(0.995) + 2 * np.log(0.5)) / 4
+    assert judged["log loss"] == pytest.approx(expected)
+    share = bootstrap.bootstrapped(lambda X: np.array([[0, 1], [1, 0]], dtype=bool))
+    np.testing.assert_array_equal(
+        share(np.zeros((3, 2)), 0, 4), [[0.0, 0.5], [0.5, 0.0]]
+    )
+
+
+def test_covariance_of_a_network(benchmark):
+    real = benchmark("real")
+    X = np.random.default_rng(0).normal(size=(50, 4)).cumsum(axis=1)
+    X -= X.mean(axis=0)
+    complete = np.triu(np.ones((4, 4), dtype=bool), 1)
+    found = real.network_covariance(X, complete)
+    np.testing.assert_allclose(found, X.T @ X / 50, atol=1e-12)
+    expected = stats.multivariate_normal(np.zeros(4), found).logpdf(X)
+    np.testing.assert_allclose(real.normal(found)(X), expected)
+    # the chain that the columns are is their tree
+    density = real.tree(X, 0)
+    chain = np.diag(np.ones(3, dtype=bool), 1)
+    np.testing.assert_allclose(
+        density(X), real.normal(real.network_covariance(X, chain))(X)
+    )
+
+
+@pytest.mark.slow
+def test_peers_are_judged_by_one_score(benchmark):
+    peers = benchmark("peers")
+    rows = peers.one_set(5, 2, 0, ["search", "search BGe"], {("search BGe", 5, 1)}, 60)
+    ours, left_out, truth = rows
+    assert left_out["status"].startswith("left out")
+    assert ours["status"] == "ok"
+    assert ours["loss"] == 0
+    assert truth["loss"] == pytest.approx(ours["BIC"] - truth["BIC"])
+
+
+def test_chains_do_not_drift(benchmark):
+    load = benchmark("load")
+    for kind in ("order", "dag", "partition"):
+        found = load.soak(kind, 2000, n=8, moments=10)
+        assert found["drift"] < 1e-9
+
+
+def test_fits_that_are_interrupted(benchmark):
+    rows = benchmark("load").interrupts(2, n_iter=20_000)
+    assert [row["outcome"] for row in rows] == ["ok", "ok"]

