@@ -22,9 +22,10 @@ from skbidag.scores import (
     GaussianBIC,
     GaussianScore,
     GaussianTerms,
-    _gaussian,
+    _scatter,
 )
-from skbidag.scores._gaussian import least_residual_share, weighted_scatter
+from skbidag.scores._gaussian import least_residual_share
+from skbidag.scores._scatter import weighted_scatter
 
 # The reference values, and the twins here, have the mean 0 and one scale for all.
 PaperBGe = partial(BGe, prior="paper", edge_penalty=1.0)
@@ -709,8 +710,8 @@ def test_scatter_does_not_depend_on_blocks(monkeypatch):
     weights = np.ones(3000)
     _, mean, scatter = weighted_scatter(X, weights)
     assert_allclose(scatter, np.cov(X.T) * 2999, rtol=1e-12)
-    monkeypatch.setattr(_gaussian, "BLOCK_SIZE", 700)
-    monkeypatch.setattr(_gaussian, "SMALL_PRODUCT", 800)
+    monkeypatch.setattr(_scatter, "BLOCK_SIZE", 700)
+    monkeypatch.setattr(_scatter, "SMALL_PRODUCT", 800)
     _, again, in_blocks = weighted_scatter(X, weights)
     assert_array_equal(again, mean)
     assert_array_equal(in_blocks, scatter)
