@@ -18,9 +18,11 @@ What stays true
 Cost
     Growing walks down a tree that each node has: at a set of parents stand the
     additions that pay, the best first, and each leads to the set with it. A set is
-    scored once, whatever order it is met in. A variable that stands nowhere in a node's
-    tree does not matter to it, so a relocation takes a walk for each variable that
-    does, and a glance at each of the others.
+    scored once, whatever order it is met in. What a walk looked at, it depends on: the
+    variables that it took, and those that it would have taken had they stood. Whether
+    any other one stands does not matter to the node. So a relocation takes a walk for
+    each node that looks at the one that moves, one wherever this one looks, and a
+    glance at each of the others.
 """
 
 cimport cython
@@ -32,8 +34,8 @@ import numpy as np
 
 cdef struct Addition:
     double worth            # log score of the set with it
-    Py_ssize_t variable
-    Py_ssize_t leads_to     # that set, -1 if nobody has asked for it
+    int variable
+    int leads_to            # that set, -1 if nobody has asked for it
 
 
 cdef int better_first(const void *left, const void *right) noexcept nogil:
@@ -73,7 +75,8 @@ cdef class GrowShrinkOrder:
         # all trees in one: sets of parents, each with the additions that pay
         list sets
         list shrunk_sets
-        dict known
+        list known              # of each node, the places of its sets
+        list numbers            # one object for each variable
         readonly Py_ssize_t n_sets
         Addition *additions
         Py_ssize_t n_additions, room
@@ -81,15 +84,16 @@ cdef class GrowShrinkOrder:
         double[::1] grown, shrunk
         unsigned char[::1] is_shrunk
         Py_ssize_t[::1] first, end
-        unsigned char[:, ::1] matters   # [node, variable]
         # where the search stands
         Py_ssize_t[::1] order_          # parents first
         Py_ssize_t[::1] chosen          # the set in the tree that each node ends at
         double[::1] values
         unsigned char[::1] stands
+        unsigned char[:, ::1] looks_at  # [node, variable], on its walk
         # of the node that is tried elsewhere, and of the others without and with it
         double[::1] own_value, value_without, value_with
         Py_ssize_t[::1] own_set, set_without, set_with, others
+        unsigned char[::1] own_looks, other_looks
 
     def __init__(
         self, score, forbidden, required, standing, Py_ssize_t max_parents,
@@ -106,14 +110,17 @@ cdef class GrowShrinkOrder:
         ]
         self.standing = np.array(standing, dtype=np.uint8)
         self.n_main = n - int(np.sum(standing))
-        self.sets, self.shrunk_sets, self.known = [], [], {}
+        self.sets, self.shrunk_sets = [], []
+        self.known, self.numbers = [{} for node in range(n)], list(range(n))
         self.n_sets = self.n_additions = 0
         self.grown = np.empty(16 * n)
         self.shrunk = np.empty(16 * n)
         self.is_shrunk = np.zeros(16 * n, dtype=np.uint8)
         self.first = np.empty(16 * n, dtype=np.intp)
         self.end = np.empty(16 * n, dtype=np.intp)
-        self.matters = np.ascontiguousarray(required.T, dtype=np.uint8)
+        self.looks_at = np.zeros((n, n), dtype=np.uint8)
+        self.own_looks = np.zeros(n, dtype=np.uint8)
+        self.other_looks = np.zeros(n, dtype=np.uint8)
         self.root = np.full(n, -1, dtype=np.intp)
         self.order_ = np.empty(self.n_main, dtype=np.intp)
         self.others = np.empty(self.n_main, dtype=np.intp)
@@ -143,8 +150,7 @@ cdef class GrowShrinkOrder:
             Py_ssize_t index = self.n_sets, other
             const double[::1] scores
             Addition *new
-        key = (node, parents)
-        found = self.known.get(key)
+        found = self.known[node].get(parents)
         if found is not None:
             return found
         scores = self.score.addition_scores(node, parents)
@@ -155,7 +161,6 @@ cdef class GrowShrinkOrder:
                 if not self.forbidden[node, other]:
                     new = self.additions + self.n_additions
                     new.worth, new.variable, new.leads_to = scores[other], other, -1
-                    self.matters[node, other] = True
                     self.n_additions += 1
         self.end[index] = self.n_additions
         qsort(
@@ -166,7 +171,7 @@ cdef class GrowShrinkOrder:
         self.is_shrunk[index] = False
         self.sets.append(parents)
         self.shrunk_sets.append(None)
-        self.known[key] = index
+        self.known[node][parents] = index
         self.n_sets += 1
         return index
 
@@ -210,18 +215,27 @@ cdef class GrowShrinkOrder:
         self.is_shrunk[index] = True
         return 0
 
-    cdef Py_ssize_t grow(self, Py_ssize_t node) except -1:
-        """The set that a node grows from the variables that stand."""
+    cdef Py_ssize_t grow(
+        self, Py_ssize_t node, unsigned char[::1] looks_at
+    ) except -1:
+        """The set that a node grows from the variables that stand.
+
+        Tells the variables on which that depends.
+        """
         cdef Py_ssize_t index = self.root[node], k, n_parents
+        looks_at[:] = 0
+        for parent in self.required[node]:
+            looks_at[parent] = True
         n_parents = len(self.required[node])
         while n_parents < self.max_parents:
             for k in range(self.first[index], self.end[index]):
+                looks_at[self.additions[k].variable] = True
                 if self.stands[self.additions[k].variable]:
                     break
             else:
                 break
             if self.additions[k].leads_to < 0:
-                parents = [*self.sets[index], self.additions[k].variable]
+                parents = [*self.sets[index], self.numbers[self.additions[k].variable]]
                 found = self.set_of(
                     node, tuple(sorted(parents)), self.additions[k].worth
                 )
@@ -248,7 +262,7 @@ cdef class GrowShrinkOrder:
         self.stands[:] = self.standing
         for k in range(self.n_main):
             node = self.order_[k]
-            self.chosen[node] = self.grow(node)
+            self.chosen[node] = self.grow(node, self.looks_at[node])
             self.values[node] = self.value_at(node, self.chosen[node])
             self.stands[node] = True
 
@@ -296,6 +310,7 @@ cdef class GrowShrinkOrder:
         if best == place:
             return False
         self.place(node, best)
+        self.look_again(node, place, best)
         return True
 
     cdef int try_places(self, Py_ssize_t node, Py_ssize_t place) except -1:
@@ -304,15 +319,15 @@ cdef class GrowShrinkOrder:
             Py_ssize_t k, other, index
             double value
         self.stands[:] = self.standing
-        self.own_set[0] = self.grow(node)
+        self.own_set[0] = self.grow(node, self.own_looks)
         self.own_value[0] = self.value_at(node, self.own_set[0])
         for k in range(self.n_main - 1):
             other = self.others[k]
             self.set_without[k] = self.set_with[k] = self.chosen[other]
             self.value_without[k] = self.value_with[k] = self.values[other]
-            if self.matters[other, node]:
+            if self.looks_at[other, node]:
                 self.stands[node] = k < place
-                index = self.grow(other)
+                index = self.grow(other, self.other_looks)
                 value = self.value_at(other, index)
                 self.stands[node] = False
                 if k < place:
@@ -320,8 +335,8 @@ cdef class GrowShrinkOrder:
                 else:
                     self.set_without[k], self.value_without[k] = index, value
             self.stands[other] = True
-            if self.matters[node, other]:
-                self.own_set[k + 1] = self.grow(node)
+            if self.own_looks[other]:
+                self.own_set[k + 1] = self.grow(node, self.own_looks)
                 self.own_value[k + 1] = self.value_at(node, self.own_set[k + 1])
             else:
                 self.own_set[k + 1] = self.own_set[k]
@@ -339,4 +354,15 @@ cdef class GrowShrinkOrder:
         self.order_[best] = node
         self.chosen[node] = self.own_set[best]
         self.values[node] = self.own_value[best]
+        return 0
+
+    cdef int look_again(self, Py_ssize_t node, Py_ssize_t place, Py_ssize_t now) except -1:
+        """Walk again for those that look at a node that has moved, and for itself."""
+        cdef Py_ssize_t k, other
+        self.stands[:] = self.standing
+        for k in range(max(place, now) + 1):
+            other = self.order_[k]
+            if k >= min(place, now) and (other == node or self.looks_at[other, node]):
+                self.grow(other, self.looks_at[other])
+            self.stands[other] = True
         return 0

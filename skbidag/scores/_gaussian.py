@@ -36,6 +36,9 @@ class GaussianTerms:
         ``slope[l]`` is the weight of ln v with l parents.
     det_weight : float
         The weight of ln det T_PP.
+    diagonal : ndarray of float64 of shape (n_features,), default=None
+        The diagonal of T. None is for it to be read off: nodes that share T may share
+        it, too.
     """
 
     matrix: np.ndarray
@@ -43,6 +46,12 @@ class GaussianTerms:
     offset: np.ndarray
     slope: np.ndarray
     det_weight: float
+    diagonal: np.ndarray | None = None
+
+    def __post_init__(self):
+        if self.diagonal is None:
+            diagonal = np.ascontiguousarray(np.diag(self.matrix))
+            object.__setattr__(self, "diagonal", diagonal)
 
 
 class GaussianScore(BaseScore):
@@ -122,7 +131,7 @@ class GaussianScore(BaseScore):
         rows = np.zeros((n_candidates + 1, len(where)))
         rows[:, present] = terms.matrix[np.ix_(np.append(node, candidates), variables)]
         diagonal, floors = np.ones(len(where)), np.ones(len(where))
-        diagonal[present] = np.diag(terms.matrix)[variables]
+        diagonal[present] = terms.diagonal[variables]
         floors[present] = terms.floor[variables]
         bias = np.full(len(where), -np.inf)
         bias[place[outsiders]] = log_odds[outsiders]
@@ -175,6 +184,7 @@ class GaussianScore(BaseScore):
         terms = self.node_terms(node)
         return (
             terms.matrix,
+            terms.diagonal,
             terms.floor,
             terms.offset,
             terms.slope,

@@ -201,8 +201,9 @@ class BGe(
         offset, slope = self._constants(np.arange(n + 1))
         # densities are per unit of the data, whatever the unit of the prior is
         shifts = self.n_effective_ * np.log(units)
+        diagonal = np.ascontiguousarray(np.diag(scatter))
         self._terms = [
-            GaussianTerms(scatter, floor, offset - shift, slope, 0.5)
+            GaussianTerms(scatter, floor, offset - shift, slope, 0.5, diagonal)
             for shift in shifts
         ]
 
