@@ -147,14 +147,16 @@ cdef class GrowShrinkOrder:
     ) except -1:
         """The place of a set in a node's tree, with its log score."""
         cdef:
-            Py_ssize_t index = self.n_sets, other
+            Py_ssize_t index, other
             const double[::1] scores
             Addition *new
         found = self.known[node].get(parents)
         if found is not None:
             return found
+        # other threads may run meanwhile; from here on none does
         scores = self.score.addition_scores(node, parents)
         self.make_room()
+        index = self.n_sets
         self.first[index] = self.n_additions
         for other in range(self.n):
             if scores[other] > value + self.least_gain:
@@ -216,7 +218,8 @@ cdef class GrowShrinkOrder:
         return 0
 
     cdef Py_ssize_t grow(
-        self, Py_ssize_t node, unsigned char[::1] looks_at
+        self, Py_ssize_t node, const unsigned char[::1] stands,
+        unsigned char[::1] looks_at,
     ) except -1:
         """The set that a node grows from the variables that stand.
 
@@ -230,7 +233,7 @@ cdef class GrowShrinkOrder:
         while n_parents < self.max_parents:
             for k in range(self.first[index], self.end[index]):
                 looks_at[self.additions[k].variable] = True
-                if self.stands[self.additions[k].variable]:
+                if stands[self.additions[k].variable]:
                     break
             else:
                 break
@@ -262,7 +265,7 @@ cdef class GrowShrinkOrder:
         self.stands[:] = self.standing
         for k in range(self.n_main):
             node = self.order_[k]
-            self.chosen[node] = self.grow(node, self.looks_at[node])
+            self.chosen[node] = self.grow(node, self.stands, self.looks_at[node])
             self.values[node] = self.value_at(node, self.chosen[node])
             self.stands[node] = True
 
@@ -313,13 +316,43 @@ cdef class GrowShrinkOrder:
         self.look_again(node, place, best)
         return True
 
+    def look_ahead(self, Py_ssize_t node):
+        """Score the sets of a node that relocations ask for as long as none pays.
+
+        They change nothing else, so that several threads may look ahead for different
+        nodes.
+        """
+        cdef:
+            Py_ssize_t k, place = 0, other
+            unsigned char[::1] stands = self.standing.copy()
+            unsigned char[::1] looks = np.empty(self.n, dtype=np.uint8)
+        # its own places
+        self.grow(node, stands, looks)
+        for k in range(self.n_main):
+            other = self.order_[k]
+            if other == node:
+                place = k
+                continue
+            stands[other] = True
+            if looks[other]:
+                self.grow(node, stands, looks)
+        # where it stands, while others pass by
+        for k in range(place + 1, self.n_main):
+            stands[self.order_[k]] = False
+        for k in range(self.n_main):
+            other = self.order_[k]
+            if k != place and self.looks_at[node, other]:
+                stands[other] = not stands[other]
+                self.grow(node, stands, looks)
+                stands[other] = not stands[other]
+
     cdef int try_places(self, Py_ssize_t node, Py_ssize_t place) except -1:
         """What the node, and those that it may pass, are worth wherever it stands."""
         cdef:
             Py_ssize_t k, other, index
             double value
         self.stands[:] = self.standing
-        self.own_set[0] = self.grow(node, self.own_looks)
+        self.own_set[0] = self.grow(node, self.stands, self.own_looks)
         self.own_value[0] = self.value_at(node, self.own_set[0])
         for k in range(self.n_main - 1):
             other = self.others[k]
@@ -327,7 +360,7 @@ cdef class GrowShrinkOrder:
             self.value_without[k] = self.value_with[k] = self.values[other]
             if self.looks_at[other, node]:
                 self.stands[node] = k < place
-                index = self.grow(other, self.other_looks)
+                index = self.grow(other, self.stands, self.other_looks)
                 value = self.value_at(other, index)
                 self.stands[node] = False
                 if k < place:
@@ -336,7 +369,7 @@ cdef class GrowShrinkOrder:
                     self.set_without[k], self.value_without[k] = index, value
             self.stands[other] = True
             if self.own_looks[other]:
-                self.own_set[k + 1] = self.grow(node, self.own_looks)
+                self.own_set[k + 1] = self.grow(node, self.stands, self.own_looks)
                 self.own_value[k + 1] = self.value_at(node, self.own_set[k + 1])
             else:
                 self.own_set[k + 1] = self.own_set[k]
@@ -363,6 +396,6 @@ cdef class GrowShrinkOrder:
         for k in range(max(place, now) + 1):
             other = self.order_[k]
             if k >= min(place, now) and (other == node or self.looks_at[other, node]):
-                self.grow(other, self.looks_at[other])
+                self.grow(other, self.stands, self.looks_at[other])
             self.stands[other] = True
         return 0
