@@ -191,16 +191,18 @@ cdef double add_parent(
         )
     pivot = max(row[parent], floor)
     pivots[size] = pivot
-    skb_subtract_multiple(covariance, covariance, row, covariance[parent] / pivot, width)
+    skb_subtract_multiple(
+        covariance, covariance, row, covariance[parent] / pivot, width
+    )
     skb_subtract_share(variances, row, pivot, width)
     return pivot
 
 
 def select_parents(
-    const double[:, ::1] matrix, const double[::1] diagonal, const double[::1] floor, const double[::1] offset,
-    const double[::1] slope, double det_weight, const double[::1] log_odds,
-    Py_ssize_t node, const unsigned char[::1] allowed, Py_ssize_t max_size,
-    const Py_ssize_t[::1] kept, bint stop,
+    const double[:, ::1] matrix, const double[::1] diagonal, const double[::1] floor,
+    const double[::1] offset, const double[::1] slope, double det_weight,
+    const double[::1] log_odds, Py_ssize_t node, const unsigned char[::1] allowed,
+    Py_ssize_t max_size, const Py_ssize_t[::1] kept, bint stop,
 ):
     """Forward selection of parents: add the best until none raises the score.
 

@@ -29,6 +29,8 @@ cimport cython
 from libc.math cimport INFINITY
 from libc.stdlib cimport free, qsort, realloc
 
+from threading import Lock
+
 import numpy as np
 
 
@@ -67,6 +69,7 @@ cdef class GrowShrinkOrder:
 
     cdef:
         object score
+        object lock             # for what threads write that look ahead
         double least_gain
         Py_ssize_t n, n_main, max_parents
         const unsigned char[:, ::1] forbidden
@@ -101,6 +104,7 @@ cdef class GrowShrinkOrder:
     ):
         cdef Py_ssize_t n = len(forbidden), node
         self.score = score
+        self.lock = Lock()
         self.least_gain = least_gain
         self.n = n
         self.max_parents = max_parents
@@ -111,7 +115,7 @@ cdef class GrowShrinkOrder:
         self.standing = np.array(standing, dtype=np.uint8)
         self.n_main = n - int(np.sum(standing))
         self.sets, self.shrunk_sets = [], []
-        self.known, self.numbers = [{} for node in range(n)], list(range(n))
+        self.known, self.numbers = [{} for _ in range(n)], list(range(n))
         self.n_sets = self.n_additions = 0
         self.grown = np.empty(16 * n)
         self.shrunk = np.empty(16 * n)
@@ -153,28 +157,29 @@ cdef class GrowShrinkOrder:
         found = self.known[node].get(parents)
         if found is not None:
             return found
-        # other threads may run meanwhile; from here on none does
         scores = self.score.addition_scores(node, parents)
-        self.make_room()
-        index = self.n_sets
-        self.first[index] = self.n_additions
-        for other in range(self.n):
-            if scores[other] > value + self.least_gain:
-                if not self.forbidden[node, other]:
-                    new = self.additions + self.n_additions
-                    new.worth, new.variable, new.leads_to = scores[other], other, -1
-                    self.n_additions += 1
-        self.end[index] = self.n_additions
-        qsort(
-            self.additions + self.first[index], self.end[index] - self.first[index],
-            sizeof(Addition), better_first,
-        )
-        self.grown[index] = value
-        self.is_shrunk[index] = False
-        self.sets.append(parents)
-        self.shrunk_sets.append(None)
-        self.known[node][parents] = index
-        self.n_sets += 1
+        with self.lock:
+            self.make_room()
+            index = self.n_sets
+            self.first[index] = self.n_additions
+            for other in range(self.n):
+                if scores[other] > value + self.least_gain:
+                    if not self.forbidden[node, other]:
+                        new = self.additions + self.n_additions
+                        new.worth, new.variable = scores[other], other
+                        new.leads_to = -1
+                        self.n_additions += 1
+            self.end[index] = self.n_additions
+            qsort(
+                self.additions + self.first[index],
+                self.end[index] - self.first[index], sizeof(Addition), better_first,
+            )
+            self.grown[index] = value
+            self.is_shrunk[index] = False
+            self.sets.append(parents)
+            self.shrunk_sets.append(None)
+            self.known[node][parents] = index
+            self.n_sets += 1
         return index
 
     cdef int make_room(self) except -1:
@@ -212,9 +217,10 @@ cdef class GrowShrinkOrder:
             pays = values[k] > best + self.least_gain
             if pays:
                 best, parents = values[k], parents[:k] + parents[k + 1:]
-        self.shrunk[index] = best
-        self.shrunk_sets[index] = parents
-        self.is_shrunk[index] = True
+        with self.lock:
+            self.shrunk[index] = best
+            self.shrunk_sets[index] = parents
+            self.is_shrunk[index] = True
         return 0
 
     cdef Py_ssize_t grow(
@@ -389,7 +395,9 @@ cdef class GrowShrinkOrder:
         self.values[node] = self.own_value[best]
         return 0
 
-    cdef int look_again(self, Py_ssize_t node, Py_ssize_t place, Py_ssize_t now) except -1:
+    cdef int look_again(
+        self, Py_ssize_t node, Py_ssize_t place, Py_ssize_t now
+    ) except -1:
         """Walk again for those that look at a node that has moved, and for itself."""
         cdef Py_ssize_t k, other
         self.stands[:] = self.standing
