@@ -15,7 +15,12 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from common import HERE, RESULTS, read_circumstances, read_results
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    LogLocator,
+    NullFormatter,
+    StrMethodFormatter,
+)
 from paired import compare_scores, summarize_pairs, with_differences
 
 IMAGES = HERE.parent / "docs" / "images"
@@ -89,6 +94,17 @@ def curve(ax, rows, x, y, label, style=None, **options):
     if max(map(len, columns)) > 2:
         low, high = np.array([np.quantile(c, [0.25, 0.75]) for c in columns]).T
         ax.fill_between(at, low, high, color=color, alpha=0.15, lw=0)
+
+
+def log_scale(axis, data):
+    """A logarithmic axis, with plain numbers where there is less than two decades."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    if np.max(data) < 100 * np.min(data):
+        at = np.unique(data)
+        few = 2 < len(at) <= 6 or axis.axis_name == "x"
+        axis.set_major_locator(FixedLocator(at) if few else LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def save(figure, name):
@@ -281,7 +297,8 @@ def draw_paper():
     for method in dict.fromkeys(method for _, method, _ in times):
         points = [{"n": key[1], "seconds": t} for key, m, t in times if m == method]
         curve(ax, points, "n", "seconds", method)
-    ax.set(xscale="log", yscale="log", xlabel="n", ylabel="seconds, median")
+    ax.set(yscale="log", xlabel="n", ylabel="seconds, median")
+    log_scale(ax.xaxis, [key[1] for key, _, _ in times])
     legend_below(figure, ax)
     save(figure, "paper_times")
 
@@ -470,13 +487,19 @@ def draw_scaling():
     ):
         for k, ((what,), found) in enumerate(groups(group, "what").items()):
             style = COLORS[k % 7], MARKERS[k % 7]
-            curve(left, found, "size", "seconds", what, style)
-            curve(right, found, "size", "peak_mb", what, style)
+            again = {"ls": "--", "mfc": "none"} if k >= 7 else {}
+            curve(left, found, "size", "seconds", what, style, **again)
+            curve(right, found, "size", "peak_mb", what, style, **again)
         left.set(ylabel="seconds")
         right.set(ylabel="peak memory, MB")
-        for ax in (left, right):
-            ax.set(xscale="log", yscale="log", xlabel=grows)
-            ax.xaxis.set_minor_formatter(NullFormatter())
+        for ax, y in ((left, "seconds"), (right, "peak_mb")):
+            ax.set(xlabel=grows)
+            log_scale(ax.xaxis, values(group, "size"))
+            largest, least = values(group, y).max(), values(group, y).min()
+            if largest > 10 * least:
+                log_scale(ax.yaxis, [least, largest])
+            else:
+                ax.set_ylim(0, 1.1 * largest)
         right.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, "scaling")
     table = []

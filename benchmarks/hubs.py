@@ -2,6 +2,7 @@
 
     python benchmarks/hubs.py            # all, some minutes on one core
     python benchmarks/hubs.py --quick    # one network with 60 variables of each kind
+    python benchmarks/hubs.py --sizes 60 # these alone; the others' results stay
 
 Among variables with 1.5 parents on average, one node has 10, 15, 18 or 20 parents, or
 three parents and 40 or 100 children. Weights are from U(0.4, 1) with random signs, the
@@ -17,7 +18,7 @@ import time
 import warnings
 
 import numpy as np
-from common import Table, write_results
+from common import Table, earlier_results, write_results
 
 from skbidag import IterativeSearchStructure
 from skbidag.datasets import make_gaussian_network
@@ -103,14 +104,18 @@ def main():
     if args.quick:
         settings = [("parents", 18, 60, 600), ("children", 30, 60, 600)]
         args.graphs = 1
+    rows, note = [], ""
     if args.sizes:
         settings = [setting for setting in settings if setting[2] in args.sizes]
+        again = f"n = {', '.join(map(str, args.sizes))}"
+        rows, note = earlier_results(
+            "hubs", lambda row: row["n"] not in args.sizes, again
+        )
 
     table = Table(
         "hub:>8 size:d n:d N:d limit:>8 graphs:d found:.1f false:.1f children:.1f "
         "SHD:.1f above:.1f lowest:.1f seconds:.2f"
     )
-    rows = []
     for kind, size, n, n_samples in settings:
         n_graphs = min(args.graphs, LARGEST_GRAPHS) if n >= 1000 else args.graphs
         for limit in ("auto", USUAL_LIMIT):
@@ -128,7 +133,8 @@ def main():
             table.add(row)
             rows.append(row)
         if not args.quick:
-            write_results("hubs", rows)
+            rows.sort(key=lambda row: (row["hub"] == "children", row["n"], row["size"]))
+            write_results("hubs", rows, note=note)
 
 
 if __name__ == "__main__":

@@ -204,7 +204,7 @@ def without(ingredient):
             "Reversals",
             lambda problem, max_parents, n_jobs: lambda adjacency: None,
         ),
-        "turning": (_spaces, "turn_blankets", lambda adjacency, *args: None),
+        "turning": (_spaces, "turned_edges", lambda adjacency, *args: None),
         "hubs": (_expansion, "let_in_hubs", lambda permitted, *args: permitted),
         "spouses": (_expansion, "moral_graph", np.zeros_like),
         "pairs": (

@@ -50,13 +50,10 @@ plt.show()
 # %%
 # The most probable lagged edges:
 
-edges = [
-    (float(p), f"{model.variables_[i]}, {lag} before", model.variables_[j])
-    for (lag, i, j), p in np.ndenumerate(model.transition_probabilities_)
-    if lag and p > 0.5
-]
-for probability, cause, effect in sorted(edges, reverse=True):
-    print(f"{probability:.2f}  {cause} -> {effect}")
+edges = model.edges_frame()
+lagged = edges[(edges["lag"] > 0) & (edges["probability"] > 0.5)]
+columns = ["parent", "lag", "child", "probability", "error", "effect"]
+print(lagged[columns].round(2).to_string(index=False))
 
 # %%
 # A forecast

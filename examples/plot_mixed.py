@@ -3,92 +3,105 @@
 Mixed data: numbers and categories in one network
 =================================================
 
-The diabetes study that scikit-learn has: ten measurements of 442 patients, and how far
-the disease had come a year later. One of the columns, sex, is a category. A frame with
-both kinds of columns gets the conditional Gaussian score without being asked for.
+944 Americans before the election of 1996: two numbers, seven scales, and for whom they
+were going to vote. A frame with all of these gets the conditional Gaussian score, and
+its ordered categories are taken for what they are: degrees of something.
 """
 
 # %%
 # Data
 # ----
-# Most columns are blood measurements. The ratio of total and HDL cholesterol, which
-# follows from the two, is left out.
+# From the American National Election Studies, in the public domain; the table comes
+# with statsmodels. The scales run from strong Democrat to strong Republican, from
+# extremely liberal to extremely conservative (of oneself and of the two candidates),
+# from little school to a PhD, and over 24 classes of income.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_diabetes
+import pandas as pd
+from statsmodels.datasets import anes96
 
-from skbidag import PartitionMCMCStructure, causal_effects
+from skbidag import PartitionMCMCStructure
 from skbidag.inspection import EdgeProbabilityDisplay, GraphDisplay
 
-frame = load_diabetes(as_frame=True, scaled=False).frame
-frame = frame.drop(columns="s4").rename(
-    columns={
-        "bp": "pressure",
-        "s1": "cholesterol",
-        "s2": "ldl",
-        "s3": "hdl",
-        "s5": "triglycerides",
-        "s6": "glucose",
-        "target": "progression",
-    }
-)
-frame["sex"] = frame["sex"].map({1.0: "one", 2.0: "other"})  # the study says no more
-print(frame.head(3))
+raw = anes96.load_pandas().data
+scales = {
+    "educ": "education",
+    "income": "income",
+    "TVnews": "TV news",
+    "PID": "party",
+    "selfLR": "self",
+    "ClinLR": "Clinton",
+    "DoleLR": "Dole",
+}
+voters = pd.DataFrame({"age": raw["age"], "town": raw["logpopul"]})
+for column, name in scales.items():
+    voters[name] = pd.Categorical(raw[column].astype(int), ordered=True)
+voters["vote"] = pd.Categorical(raw["vote"].map({0: "Clinton", 1: "Dole"}))
+print(voters.describe(include="all").loc[["unique", "top", "mean"]].T)
 
 # %%
 # Sample DAGs
 # -----------
-# Nothing makes anybody older, or of another sex; and the progression was measured a
-# year after the rest.
+# Age comes before school, school before income, and all of it before opinions; the
+# vote is last. The town's size is that of today and stands beside income.
 
 model = PartitionMCMCStructure(
     tiers=[
-        ["age", "sex"],
-        [name for name in frame if name not in ("age", "sex", "progression")],
-        ["progression"],
+        ["age"],
+        ["education"],
+        ["income", "town"],
+        ["TV news", "party", "self", "Clinton", "Dole"],
+        ["vote"],
     ],
     random_state=0,
-).fit(frame)
-print(type(model.score_).__name__, model.feature_kinds_)
-
-names = model.feature_names_in_
-edges = model.edge_probabilities()
-for i, j in np.argwhere(edges > 0.5):
-    print(f"{names[i]:>14} -> {names[j]:<14} {edges[i, j]:.2f}")
+).fit(voters)
+print(model.summary())
 
 # %%
-# Rows are causes, columns effects:
+# Rows are causes, columns effects.
 
-fig, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
-EdgeProbabilityDisplay.from_estimator(model, ax=axes[0])
-GraphDisplay.from_estimator(model, ax=axes[1])
+EdgeProbabilityDisplay.from_estimator(model)
+plt.show()
+
+# %%
+# The tiers direct most edges, and the other directions follow from these.
+
+GraphDisplay.from_estimator(model)
 plt.show()
 
 # %%
 # What the model says
 # -------------------
-# Sex from the other measurements, without looking at the column itself:
+# The vote, of voters that the model has not seen: every second one.
 
-probabilities = model.predict_probabilities(frame, ["sex"])["sex"]
-predicted = model.score_.categories_[1][probabilities.argmax(axis=1)]
-share = np.mean(predicted == frame["sex"])
-most = frame["sex"].value_counts(normalize=True).max()
-print(
-    f"sex is told right in {share:.0%} of the rows (the more frequent one: {most:.0%})"
-)
+half = PartitionMCMCStructure(tiers=model.tiers, random_state=0).fit(voters[::2])
+others = voters[1::2]
+probabilities = half.predict_probabilities(others, ["vote"])["vote"]
+predicted = np.array(["Clinton", "Dole"])[probabilities.argmax(axis=1)]
+share = np.mean(predicted == others["vote"])
+most = others["vote"].value_counts(normalize=True).max()
+print(f"the vote is told right in {share:.0%} (the more frequent one: {most:.0%})")
 
 # %%
-# Effects are in the units of the outcome: of a category against the first, and of a
-# number per unit. They are causal only if nothing else has an effect on both.
+# The probability of a vote for Dole by where people see themselves, with intervals of
+# 90 %. Mixed networks answer by simulation; a hundred draws of DAGs and parameters will
+# do for a picture.
 
-effects = causal_effects(
-    model, ["sex", "bmi", "pressure"], ["progression", "hdl"], random_state=0
-)
-lower, upper = effects.interval(0.9)
-for i, cause in enumerate(effects.interventions):
-    for j, outcome in enumerate(effects.outcomes):
-        print(
-            f"{cause!s:>20} on {outcome:<12} {effects.mean[i, j]:7.2f}  "
-            f"({lower[i, j]:.2f} to {upper[i, j]:.2f})"
-        )
+places = np.arange(1, 8)
+answers = [
+    model.query("vote", {"self": place}, n_draws=100, random_state=0)
+    for place in places
+]
+means = np.array([answer.mean[1] for answer in answers])
+ends = np.array([[end[1] for end in answer.interval(0.9)] for answer in answers])
+fig, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+ax.errorbar(places, means, abs(ends.T - means), fmt="o", capsize=4)
+ax.set(xlabel="self: 1 extremely liberal to 7 extremely conservative", ylim=(0, 1))
+ax.set_ylabel("probability of a vote for Dole")
+plt.show()
+
+# %%
+# What may be concluded: party and one's own place tell the vote, and beside these so
+# does where the candidates are seen. That is a description. Opinions may well follow
+# the vote that somebody has decided on, which the tiers leave out by assumption.

@@ -147,7 +147,9 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         Notes
         -----
         With interventions, equivalence classes (``cpdag_``, edges of the kind
-        "cpdag") are the interventional ones, see :func:`skbidag.graphs.to_cpdag`. For
+        "cpdag") are the interventional ones, see :func:`skbidag.graphs.to_cpdag`. Tiers
+        give directions as well, and so do forbidden edges that leave no way into some
+        variables: a class has the DAGs that go along with them. For
         the first search space PC tests each pair on the rows in which neither of the
         two was set.
 

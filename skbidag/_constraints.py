@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components, shortest_path
 
 from skbidag._data import display_name, resolve_index
 from skbidag.graphs import align_labels, is_dag
@@ -45,6 +46,29 @@ class Constraints:
     def n_main(self):
         """Number of variables that are not in the background."""
         return int(np.count_nonzero(~self.background))
+
+    @property
+    def upstream(self):
+        """Sets of variables that no edge may enter: those up to some tier, above all.
+
+        Edges out of such a set have a direction that is known. Beside the background,
+        which is one, these are the variables from which a path of permitted edges leads
+        to a given one, as long as they are not all.
+        """
+        permitted = ~self.forbidden
+        n_groups, group = connected_components(permitted, connection="strong")
+        if n_groups == 1:
+            return ()
+        between = np.zeros((n_groups, n_groups), dtype=bool)
+        parents, children = np.nonzero(permitted)
+        between[group[parents], group[children]] = True
+        leads = shortest_path(between, unweighted=True) < np.inf
+        sets = {}
+        for k in np.unique(group[~self.background]):
+            inside = leads[group, k]
+            if permitted[inside][:, ~inside].any():
+                sets[tuple(np.flatnonzero(inside).tolist())] = None
+        return tuple(sets)
 
 
 def resolve_constraints(

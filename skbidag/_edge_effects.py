@@ -51,6 +51,7 @@ def direct_effects(score, samples):
         sign and size cannot be told.
     """
     n = samples.n_features
+    score = score.of_parameters
     total, weight = np.zeros((n, n)), np.zeros((n, n))
     parent_sets, membership = samples.families()
     shares = [np.bincount(of_node) for of_node in membership]

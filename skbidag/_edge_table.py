@@ -7,7 +7,7 @@ from skbidag._edge_effects import direct_effects
 from skbidag._frames import variable_labels
 
 
-def edge_columns(estimator, errors):
+def edge_columns(estimator, errors, labels=None):
     """What is known of each edge that was seen.
 
     Parameters
@@ -16,6 +16,8 @@ def edge_columns(estimator, errors):
         A fitted estimator.
     errors : tuple of ndarray of shape (n_features, n_features)
         Monte Carlo standard errors of the edges' probabilities, and their R-hat.
+    labels : sequence, default=None
+        What the variables are called; None is by their names, or else their indices.
 
     Returns
     -------
@@ -27,7 +29,8 @@ def edge_columns(estimator, errors):
     either = estimator.edge_probabilities("skeleton")
     best = estimator.adjacency_
     effect = direct_effects(estimator.score_, estimator.dag_samples_)
-    labels = variable_labels(names_of(estimator), len(probability))
+    if labels is None:
+        labels = variable_labels(names_of(estimator), len(probability))
     first, second = np.nonzero((probability > 0) | best)
     seen = first, second
     order = np.lexsort((second, first, ~best[seen], -either[seen], -probability[seen]))

@@ -252,7 +252,8 @@ class ExactStructure(StructureLearner):
         if log_score == -np.inf:
             raise ValueError("No DAG of the search space has a score above -inf.")
         background = problem.constraints.background
-        cpdag = to_cpdag(best, background, targets=problem.targets)
+        known = problem.targets, problem.constraints.upstream
+        cpdag = to_cpdag(best, background, targets=(*known[0], *known[1]))
         if alone:
             exact = ExactPosterior(
                 cpdag.astype(float), best[None], np.array([log_score])
@@ -271,7 +272,7 @@ class ExactStructure(StructureLearner):
         self._space = space
         self.adjacency_probabilities_ = exact.probabilities
         packed = np.packbits(exact.dags[None], axis=-1)
-        self.dag_samples_ = DAGSamples(packed, background, problem.targets)
+        self.dag_samples_ = DAGSamples(packed, background, *known)
         self.log_score_trace_ = exact.log_scores[None]
         self.log_score_ = log_score
         self.cpdag_ = cpdag

@@ -19,7 +19,6 @@ from skbidag._data import Rows, Seed, check_table
 from skbidag._learner import StructureLearner
 from skbidag._missing import find_holes, with_values
 from skbidag._order import OrderMCMCStructure
-from skbidag._posterior import DAGSamples
 from skbidag._sklearn import (
     _check_feature_names,
     _check_n_features,
@@ -38,8 +37,7 @@ def some_of(samples):
     """Some of sampled DAGs, evenly spaced."""
     packed = samples.packed.reshape(len(samples), *samples.packed.shape[2:])
     chosen = np.linspace(0, len(packed) - 1, min(MOST_DAGS, len(packed)))
-    packed = np.ascontiguousarray(packed[chosen.astype(int)][None])
-    return DAGSamples(packed, samples.background, samples.targets)
+    return samples.with_dags(np.ascontiguousarray(packed[chosen.astype(int)][None]))
 
 
 class StructureImputer(

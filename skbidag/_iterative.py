@@ -432,6 +432,7 @@ class IterativeSearchStructure(Searcher, OrderStructure):
             np.packbits(found.adjacency[None, None], axis=-1),
             problem.constraints.background,
             problem.targets,
+            problem.constraints.upstream,
         )
         self.cpdag_ = self.dag_samples_.as_kind(found.adjacency[None], "cpdag")[0]
         # of all completions, where cells are missing

@@ -37,6 +37,9 @@ class DAGSamples:
     targets : tuple of tuples of int, default=()
         The variables that were set in each experiment. CPDAGs of the DAGs are those
         of interventional equivalence classes, see :func:`skbidag.graphs.to_cpdag`.
+    upstream : tuple of tuples of int, default=()
+        Sets of variables that no edge enters from the others, by what was said
+        beforehand: DAGs with such an edge are none of a CPDAG's.
 
     Attributes
     ----------
@@ -46,6 +49,8 @@ class DAGSamples:
         Which variables are in the background.
     targets : tuple of tuples of int
         The variables that were set in each experiment.
+    upstream : tuple of tuples of int
+        Sets of variables that no edge enters from the others.
     n_chains : int
         Number of chains.
     n_draws : int
@@ -86,6 +91,7 @@ class DAGSamples:
         packed: NDArray[np.uint8],
         background: NDArray[np.bool_] | None = None,
         targets: tuple[tuple[int, ...], ...] = (),
+        upstream: tuple[tuple[int, ...], ...] = (),
     ):
         shape = packed.shape
         if packed.dtype != np.uint8 or len(shape) != 4 or shape[3] != -(-shape[2] // 8):
@@ -93,7 +99,7 @@ class DAGSamples:
                 "packed must hold uint8 in the shape (n_chains, n_draws, n_features, "
                 f"ceil(n_features / 8)), got {packed.dtype} in the shape {shape}."
             )
-        self.packed, self.targets = packed, targets
+        self.packed, self.targets, self.upstream = packed, targets, upstream
         self.n_chains, self.n_draws, self.n_features = shape[:3]
         self.background = np.zeros(self.n_features, dtype=bool)
         if background is not None:
@@ -134,7 +140,22 @@ class DAGSamples:
         samples : DAGSamples
             Its DAGs, in the order in which they were drawn. The memory is shared.
         """
-        return DAGSamples(self.packed[number][None], self.background, self.targets)
+        return self.with_dags(self.packed[number][None])
+
+    def with_dags(self, packed: NDArray[np.uint8]) -> "DAGSamples":
+        """Other DAGs with the same background, experiments and knowledge.
+
+        Parameters
+        ----------
+        packed : ndarray of uint8, shape (n_chains, n_draws, n_features, n_bytes)
+            Their adjacency matrices, packed.
+
+        Returns
+        -------
+        samples : DAGSamples
+            The DAGs.
+        """
+        return DAGSamples(packed, self.background, self.targets, self.upstream)
 
     def as_kind(self, dags, kind):
         """Some DAGs, their CPDAGs or their skeletons.
@@ -145,7 +166,8 @@ class DAGSamples:
             The DAGs.
         kind : {"dag", "cpdag", "skeleton"}
             What to make of them. The class of a DAG is that of those which have the
-            same background, and which experiments cannot tell from it.
+            same background, go against nothing that is known, and which experiments
+            cannot tell from it.
 
         Returns
         -------
@@ -156,7 +178,8 @@ class DAGSamples:
             return dags
         if kind == "skeleton":
             return dags | dags.transpose(0, 2, 1)
-        return to_cpdags(dags, self.background, self.targets)[0]
+        known = (*self.targets, *self.upstream)
+        return to_cpdags(dags, self.background, known)[0]
 
     def slices(self, chain: int) -> Iterator[NDArray[np.bool_]]:
         """Go through the DAGs of one chain, little memory at a time.

@@ -197,6 +197,11 @@ class ResultsMixin:
                 f"{format!r}."
             )
         if format == "bif":
+            if not (self.feature_kinds_ == "categorical").all():
+                raise ValueError(
+                    "format='bif' is for categorical data; there are columns of "
+                    "numbers. The other formats have the graph alone."
+                )
             return formats.to_bif(self.parameters("best").network())
         if format == "graphml":
             return formats.to_graphml(self.to_networkx())

@@ -308,7 +308,7 @@ class Sampling:
         self, problem, progress, walk, settings, stop, samples=None, log_scores=None
     ):
         self.walk, self.settings, self.stop = walk, settings, stop
-        self.targets = problem.targets
+        self.known = problem.targets, problem.constraints.upstream
         self.most_steps = settings.most_steps(problem.n_main)
         self.tables = build_tables(
             problem.score,
@@ -443,7 +443,7 @@ class Sampling:
             ]
         packed = np.stack([run.packed for run in kept])
         background = self.progress.found.space.background
-        samples = DAGSamples(packed, background, self.targets)
+        samples = DAGSamples(packed, background, *self.known)
         log_scores = np.stack([run.log_scores for run in kept])
         best = samples[int(log_scores.argmax())]
         adjacency, log_score = self._best_dag([run.state for run in runs], best)

@@ -63,13 +63,40 @@ def summarize(estimator, columns, edges):
     summary : Summary
         The summary.
     """
-    samples = estimator.dag_samples_
-    reached = None
+    reached = convergence_of(estimator)
+    lines = [
+        f"{type(estimator).__name__}: {variables_of(estimator)}",
+        *findings(estimator, reached, columns),
+    ]
+    return Summary(verdict_of(reached), reached, edges, "\n".join(lines))
+
+
+def convergence_of(estimator):
+    """What the chains of an estimator have reached; None if it has sampled by none."""
     sampled = estimator.posterior_ != "best DAG alone"
     if sampled and hasattr(estimator, "rhat_"):  # by chains: ExactStructure has none
-        reached = assess(samples, estimator.log_score_trace_)
-    lines = [
-        _what(estimator),
+        return assess(estimator.dag_samples_, estimator.log_score_trace_)
+    return None
+
+
+def verdict_of(*reached):
+    """Whether all chains have converged, None where there are none or few."""
+    verdicts = [None if one is None else one.verdict for one in reached]
+    if False in verdicts:
+        return False
+    return None if None in verdicts else True
+
+
+def variables_of(estimator, counted=slice(None)):
+    """Numbers of variables of each kind, and the score, in words."""
+    kinds, counts = np.unique(estimator.feature_kinds_[counted], return_counts=True)
+    variables = " and ".join(f"{n} {k}" for k, n in zip(kinds, counts, strict=True))
+    return f"{variables} variables, {estimator.score_._shown_name}"
+
+
+def findings(estimator, reached, columns):
+    """Lines on the sample, on whether it can be relied on, and on what it shows."""
+    return [
         f"Posterior: {_posterior(estimator.posterior_)}",
         *_chains(estimator, reached),
         f"Best DAG:  {estimator.adjacency_.sum()} edges, log score "
@@ -77,15 +104,6 @@ def summarize(estimator, columns, edges):
         "",
         *_edges(columns),
     ]
-    verdict = None if reached is None else reached.verdict
-    return Summary(verdict, reached, edges, "\n".join(lines))
-
-
-def _what(estimator):
-    kinds, counts = np.unique(estimator.feature_kinds_, return_counts=True)
-    variables = " and ".join(f"{n} {k}" for k, n in zip(kinds, counts, strict=True))
-    score = type(estimator.score_.of_all_rows).__name__
-    return f"{type(estimator).__name__}: {variables} variables, {score}"
 
 
 def _posterior(posterior):

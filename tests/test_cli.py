@@ -239,9 +239,9 @@ def test_warnings_are_passed_on(capsys):
 @pytest.mark.parametrize(
     ("method", "posterior", "said"),
     [
-        ("order", "order-weighted", "a DAG counts once for each order it fits"),
+        ("order", "order-weighted", "A DAG counts once for each order"),
         ("iterative", "order-weighted", "--method partition every DAG counts once"),
-        ("partition", "over DAGs", "posterior over DAGs: every DAG counts once"),
+        ("partition", "over DAGs", "every DAG counts once"),
     ],
 )
 def test_the_order_bias_is_named(method, posterior, said, capsys):
@@ -1099,7 +1099,7 @@ def test_trust_is_told_in_the_words_of_the_command_line(gaussian):
     run(gaussian, "--method", "order", "--tiers", write("a,1\nb,2\nc,2\n", "t"), *QUICK)
     summary = json.loads(Path("skbidag-data/summary.json").read_text(encoding="utf-8"))
     said = {point["question"]: point["text"] for point in summary["trust"]}
-    assert "With --method partition" in said["What are the probabilities of?"]
+    assert "With --method partition" in said["What does a probability say?"]
     assert "tiers" in said["What was assumed beforehand?"]
     assert "taken as continuous" in said["What was made of the data?"]
     page = Path("skbidag-data/report.html").read_text(encoding="utf-8")

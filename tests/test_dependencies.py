@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,17 @@ def test_one_place_for_what_scikit_learn_may_change():
         if path.name != "_sklearn.py":
             assert "sklearn.callback" not in imports_of(path), path
             assert not any("sklearn._" in name for name in imports_of(path)), path
+
+
+@pytest.mark.skipif(
+    not (ROOT / "CITATION.cff").exists(), reason="away from the checkout"
+)
+def test_one_version():
+    """CITATION.cff cannot read pyproject.toml; docs and the conda recipe do."""
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        version = tomllib.load(file)["project"]["version"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.+)$", citation, flags=re.M)[1] == version
+    assert metadata.version("skbidag") == version
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\S+)", changes, flags=re.M)[1] == version

@@ -277,8 +277,10 @@ def test_bif_names_that_others_can_read():
 def test_bif_is_for_discrete_networks():
     X = np.random.default_rng(0).normal(size=(30, 2))
     model = quick().fit(X)
-    with pytest.raises(TypeError, match="GaussianNetwork"):
+    with pytest.raises(ValueError, match="'bif' is for categorical data"):
         model.export("bif")
+    with pytest.raises(TypeError, match="GaussianNetwork"):
+        to_bif(model.parameters("best").network())
 
 
 # --------------------------------------------------------------------------- pgmpy

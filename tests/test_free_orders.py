@@ -94,6 +94,32 @@ def test_relocations_as_the_naive_twin_makes_them(score, seed):
         assert is_dag(graph)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_with_parents_moved_are_those_of_the_orders(score, seed):
+    limits = constraints()
+    state = GrowShrinkOrder(score, *limits, N, GAIN)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(np.flatnonzero(~limits[2]))
+    order = np.append(order[order != 6], 6)
+    state.set_order(order)
+    n_taken = 0
+    for place in range(len(order) - 3):
+        for _ in range(6):
+            size = rng.integers(1, 4)
+            moved = tuple(rng.choice(order[place + 1 :], size, replace=False).tolist())
+            rest = order[place:][~np.isin(order[place:], moved)]
+            trial = np.concatenate([order[:place], moved, rest]).astype(np.intp)
+            graph, total = naive(score, trial, *limits)
+            found = state.score_with_parents(order[place], moved)
+            if graph[list(moved), order[place]].all():
+                np.testing.assert_allclose(found, total)
+                n_taken += np.isfinite(total)
+            else:
+                assert found == -np.inf
+            np.testing.assert_array_equal(state.order, order)
+    assert n_taken > 0
+
+
 def test_no_more_parents_than_permitted(score):
     nothing = np.zeros((N, N), dtype=bool)
     state = GrowShrinkOrder(

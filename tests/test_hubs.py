@@ -19,7 +19,9 @@ from skbidag._core._partition import PartitionChain
 from skbidag._dag_walk import dag_moves
 from skbidag._partition import partition_moves, partition_of_dag
 from skbidag._problem import Problem
-from skbidag._search import _hubs, order_moves
+from skbidag._search import _colliders, _hubs, order_moves
+from skbidag._search._colliders import turn_hubs
+from skbidag._search._free_orders import FreeOrders
 from skbidag._search._hubs import hub_parents, without_needless_room
 from skbidag._search._turning import turn_blankets
 from skbidag._search_space import hub_limit, make_space, space_within_budget
@@ -325,6 +327,73 @@ def test_turning_never_makes_it_worse(seed):
             n_better += 1
         dag = better
     assert n_better > 0
+
+
+# ------------------------------------------------- parents among what depends on a hub
+
+
+def turned_hubs(dag, problem, seed=0, max_parents=14):
+    free = FreeOrders(problem, max_parents, np.random.default_rng(seed))
+    return turn_hubs(dag, problem.log_score(dag), free)
+
+
+def tangled_network(n_children=26):
+    """A hub, 0, whose parents have children below it, and that DAG upside down."""
+    rng = np.random.default_rng(3)
+    n = 4 + n_children
+    common = [(1, 4), (2, 5), (1, 6), (3, 6)]
+    edges = [(1, 0), (2, 0), (3, 0), *((0, child) for child in range(4, n))]
+    right = graph(n, *edges, *common)
+    weights = right * rng.uniform(0.4, 1.0, size=right.shape)
+    X = rng.normal(size=(2000, n))
+    X[:, 0] += X @ weights[:, 0]
+    for child in range(4, n):
+        X[:, child] += X @ weights[:, child]
+    # the children that they have in common stand above these parents
+    wrong = [(0, j) for j in range(1, n)] + [(child, j) for j, child in common]
+    return X, right, graph(n, *wrong)
+
+
+def test_parents_of_a_hub_are_found_among_its_children():
+    X, right, wrong = tangled_network()
+    problem = pose(X)
+    score = problem.score
+    better = turned_hubs(wrong, problem)
+    assert is_dag(better)
+    assert_array_equal(np.flatnonzero(better[:, 0]), [1, 2, 3])
+    assert score.dag_score(better) >= score.dag_score(right) - 1e-6
+    # nothing is left to do, and few neighbors are others' business
+    assert turned_hubs(better, problem) is None
+    few, _, wrong = turned_network()
+    assert turned_hubs(wrong, pose(few)) is None
+
+
+def test_hubs_turn_within_constraints():
+    X, _, wrong = tangled_network()
+    problem = pose(X, forbidden_edges=[(1, 0)], required_edges=[(0, 2), (0, 7)])
+    better = turned_hubs(wrong, problem)
+    if better is None:
+        better = wrong
+    assert is_dag(better)
+    assert not better[1, 0]
+    assert better[0, [2, 7]].all()
+    limited = turned_hubs(wrong, pose(X), max_parents=2)
+    assert limited is None or limited.sum(axis=0).max() <= 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_turned_hubs_are_never_worse(seed, monkeypatch):
+    monkeypatch.setattr(_colliders, "HUB_SIZE", 2)
+    rng = np.random.default_rng(seed)
+    network = make_gaussian_network(150, 12, random_state=seed)
+    dag = random_dag(rng, 12, 0.3)
+    required = dag & (rng.random(dag.shape) < 0.1)
+    background = np.flatnonzero(dag.sum(axis=0) == 0)[:1].tolist()
+    problem = pose(network.data, required_edges=required, background=background)
+    better = turned_hubs(dag, problem, seed)
+    assert is_dag(better)
+    assert not (required & ~better).any()
+    assert problem.score.dag_score(better) > problem.score.dag_score(dag)
 
 
 def test_most_hubs_of_a_given_space_are_kept(monkeypatch):

@@ -159,8 +159,8 @@ def test_charts_show_what_was_sampled(asia):
 
 def test_trust_of_converged_chains(asia):
     by_question, found = points(asia)
-    assert by_question["Have"]["verdict"] == "good"
-    assert "4 chains agree" in by_question["Have"]["text"]
+    assert by_question["Did"]["verdict"] == "good"
+    assert by_question["Did"]["text"].startswith("Yes. 4 chains")
     assert by_question["Are"]["verdict"] == "note"  # causes and effects
     assert "every DAG counts once" in found[2]["text"]
     assert found[2]["verdict"] == "good"
@@ -177,8 +177,8 @@ def test_trust_of_short_chains():
     with pytest.warns(ConvergenceWarning):
         model.fit(frame)
     by_question, found = points(model)
-    assert by_question["Have"]["verdict"] == "bad"
-    assert "far off" in by_question["Have"]["text"]
+    assert by_question["Did"]["verdict"] == "bad"
+    assert "far off" in by_question["Did"]["text"]
     assert found[2]["verdict"] == "note"
     assert "With PartitionMCMCStructure every DAG" in found[2]["text"]
     assert _trust.headline(found) == "Not yet: one point speaks against it."
@@ -191,8 +191,8 @@ def test_trust_of_short_chains():
 def test_trust_that_cannot_be_told(options, reason):
     model = PartitionMCMCStructure(**{**SHORT, **options}).fit(gaussian(5)[1])
     by_question, found = points(model)
-    assert by_question["Have"]["verdict"] == "note"
-    assert reason in by_question["Have"]["text"]
+    assert by_question["Did"]["verdict"] == "note"
+    assert reason in by_question["Did"]["text"]
     assert _trust.headline(found).startswith("In part")
 
 
@@ -222,6 +222,14 @@ def test_trust_in_the_search_space(linear):
         assert _trust.coverage(linear) == ("good", "Yes: all edges are permitted.")
     finally:
         linear.outside_mass_, linear.search_space_ = mass, space
+
+
+def test_trust_tells_of_missing_cells():
+    _, frame = gaussian(4)
+    frame = frame.copy()
+    frame.iloc[:7, 1] = np.nan
+    _, found = points(PartitionMCMCStructure(**SHORT).fit(frame))
+    assert "7 missing cells were drawn along" in found[4]["text"]
 
 
 def test_trust_tells_what_was_given_and_tempered():
@@ -306,6 +314,8 @@ def test_report_of_every_kind(kind, tmp_path, monkeypatch):
         assert x["a"] == x["b"] > x["a[t-1]"] == x["b[t-1]"]
         assert ">n_lags<" in text
     assert ("first slice?" in text) == (kind == "many series")
+    if kind in ("dynamic", "many series"):
+        assert "what is given: background variables." in text
     if kind == "interventions":
         assert "Experiments tell directions" in text
     if kind == "best alone":

@@ -292,6 +292,47 @@ cdef class GrowShrinkOrder:
             graph[list(self.shrunk_sets[self.chosen[node]]), node] = True
         return graph
 
+    def score_with_parents(self, Py_ssize_t node, tuple parents):
+        """Log score of the order with nodes behind this one right before it instead.
+
+        It is -inf unless the node takes all of them for parents. The order stays.
+        """
+        cdef:
+            Py_ssize_t k = 0, n_moved = len(parents), left = n_moved, i, other, found
+            double total = 0.0
+            bint is_moved, matters
+        self.stands[:] = self.standing
+        while self.order_[k] != node:
+            total += self.values[self.order_[k]]
+            self.stands[self.order_[k]] = True
+            k += 1
+        for i in range(n_moved):
+            other = self.others[i] = parents[i]
+            found = self.grow(other, self.stands, self.other_looks)
+            total += self.value_at(other, found)
+            self.stands[other] = True
+        other = self.grow(node, self.stands, self.other_looks)
+        if not set(parents) <= set(self.shrunk_sets[other]):
+            return -INFINITY
+        total += self.value_at(node, other)
+        self.stands[node] = True
+        for k in range(k + 1, self.n_main):
+            other = self.order_[k]
+            is_moved = matters = False
+            if left:  # those behind the last of the moved had them all before
+                for i in range(n_moved):
+                    is_moved = is_moved or self.others[i] == other
+                    matters = matters or self.looks_at[other, self.others[i]]
+            if is_moved:
+                left -= 1
+            elif matters:
+                found = self.grow(other, self.stands, self.other_looks)
+                total += self.value_at(other, found)
+            else:
+                total += self.values[other]
+            self.stands[other] = True
+        return total
+
     def relocate(self, Py_ssize_t node):
         """Move a node to its best place; tell whether that was another one."""
         cdef:

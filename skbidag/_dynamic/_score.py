@@ -85,6 +85,15 @@ class SummedScore(BaseScore):
             self.parts_.append((part, place))
 
     @property
+    def of_parameters(self):
+        """That of the rows of ``fit``, if they are one set."""
+        return self.parts_[0][0] if self.sets is None else self
+
+    @property
+    def _shown_name(self):
+        return type(self.score).__name__
+
+    @property
     def entry_seconds(self):
         """About how long one entry of a table takes."""
         return sum(part.entry_seconds for part, _ in self.parts_)

@@ -5,8 +5,6 @@ from numbers import Real
 
 import numpy as np
 
-from skbidag._posterior import DAGSamples
-
 
 @dataclass(frozen=True)
 class Forecast:
@@ -182,4 +180,4 @@ def without_lags(samples, columns, n_known):
         return samples
     packed = samples.packed.copy()
     packed[:, :, absent] = 0
-    return DAGSamples(packed, samples.background, samples.targets)
+    return samples.with_dags(packed)

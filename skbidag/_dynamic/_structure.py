@@ -19,10 +19,12 @@ from skbidag._data import (
     Seed,
     check_weights,
     complete_rows,
+    empty_like,
     resolve_index,
 )
 from skbidag._dynamic._coding import learn_coding, with_levels
 from skbidag._dynamic._graph import DynamicGraph
+from skbidag._dynamic._results import DynamicResultsMixin
 from skbidag._dynamic._score import SummedMixedScore, SummedScore
 from skbidag._dynamic._series import check_static, read_series
 from skbidag._dynamic._simulate import (
@@ -43,7 +45,9 @@ from skbidag.scores import ConditionalGaussian
 from skbidag.scores._resolve import resolve_score
 
 
-class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstimator):
+class DynamicStructure(
+    ReportMixin, DynamicResultsMixin, MetaEstimatorMixin, DensityMixin, BaseEstimator
+):
     """Learn a dynamic Bayesian network from series.
 
     The variables at a time t have parents among those at the same time
@@ -219,6 +223,7 @@ class DynamicStructure(ReportMixin, MetaEstimatorMixin, DensityMixin, BaseEstima
             The fitted estimator.
         """
         _check_feature_names(self, X, reset=True)
+        self._template = empty_like(X)
         series = self._read(X, groups)
         self.n_features_in_ = len(series.names) + sum(
             column is not None for column in (self.time, self.series)

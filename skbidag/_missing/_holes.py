@@ -157,10 +157,12 @@ class CompletedTables(Sequence):
         return len(self._draws)
 
     def __repr__(self):
-        return (
-            f"{type(self).__name__}(n_draws={len(self)}, "
-            f"n_missing={int(self._missing.sum())})"
-        )
+        return f"{type(self).__name__}(n_draws={len(self)}, n_missing={self.n_missing})"
+
+    @property
+    def n_missing(self):
+        """Number of missing cells."""
+        return int(self._missing.sum())
 
     def __getitem__(self, index):
         if isinstance(index, slice):

@@ -78,7 +78,7 @@ def trust_in_first_slice(dynamic):
         return []
     reached = assess(first.dag_samples_, first.log_score_trace_)
     verdict, text = convergence(first, reached)
-    question = "Have those of the first slice?"
+    question = "And for the first slice?"
     return [{"question": question, "verdict": verdict, "text": text}]
 
 

@@ -71,7 +71,7 @@ def probabilities_of(estimator):
     """What is known of edges, matrices by the names of `PAIR`, and what effects are."""
     joined = estimator.edge_probabilities("skeleton")
     effects = direct_effects(estimator.score_, estimator.dag_samples_)
-    meaning = meaning_of_effects(estimator.score_)
+    meaning = meaning_of_effects(estimator.score_.of_parameters)
     # exact probabilities have no sampling error
     error = rhat = np.full(joined.shape, np.nan)
     if hasattr(estimator, "rhat_"):

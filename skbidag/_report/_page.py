@@ -45,7 +45,7 @@ def make_page(facts, estimator, dynamic=None, *, remedy=REMEDY, files=None):
         HTML.
     """
     network = network_of(estimator, dynamic)
-    network["signed"] = isinstance(estimator.score_, LinearParameterScore)
+    network["signed"] = isinstance(estimator.score_.of_parameters, LinearParameterScore)
     pictures = {**make_charts(estimator), **make_pictures(estimator, dynamic)}
     _, posterior = bias(estimator, remedy)
     posterior = escape(posterior).replace(escape(remedy), f"<code>{remedy}</code>")

@@ -16,13 +16,14 @@ LITTLE_OUTSIDE = 0.05
 MOST_NAMED = 5
 
 # What an estimator's posterior_ means.
+SHARE = "A probability is the share of the sampled networks (DAGs) that have the edge"
 POSTERIORS = {
-    "order-weighted": "Probabilities are of the order-weighted posterior: a DAG counts "
-    "once for each order it fits, which favors sparse DAGs and some directions. "
-    "With {remedy} every DAG counts once.",
-    "over DAGs": "Probabilities are of the posterior over DAGs: every DAG counts once.",
-    "best DAG alone": "Nothing was sampled: probabilities are 1 for the edges of the "
-    "best DAG's equivalence class and 0 for others.",
+    "order-weighted": f"{SHARE}. A DAG counts once for each order of the variables "
+    "that it fits, which favors sparse DAGs and some directions. With {remedy} every "
+    "DAG counts once.",
+    "over DAGs": f"{SHARE}; every DAG counts once.",
+    "best DAG alone": "Nothing was sampled: a probability is 1 for the edges of the "
+    "best network (DAG) and of those that fit the data as well, and 0 for others.",
 }
 REMEDY = "PartitionMCMCStructure"
 CAUSES = (
@@ -53,9 +54,9 @@ def trust(estimator, reached, notes=(), remedy=REMEDY):
         With "question", "verdict" and "text".
     """
     points = [
-        ("Have the chains converged?", *convergence(estimator, reached)),
-        ("Are the parents that matter in the search space?", *coverage(estimator)),
-        ("What are the probabilities of?", *bias(estimator, remedy)),
+        ("Did the computation run long enough?", *convergence(estimator, reached)),
+        ("Were enough edges considered?", *coverage(estimator)),
+        ("What does a probability say?", *bias(estimator, remedy)),
         ("What was assumed beforehand?", "note", prior(estimator)),
         ("What was made of the data?", "note", " ".join([kinds(estimator), *notes])),
         ("Are these causes and effects?", "note", CAUSES),
@@ -82,13 +83,13 @@ def convergence(estimator, reached):
     """Whether the chains agree, and why that is said."""
     if estimator.posterior_ == "best DAG alone":
         return "note", (
-            "Nothing was sampled. The best DAG that was found is shown; how sure its "
-            "edges are is not known."
+            "Nothing was sampled. The best network (DAG) that was found is shown; how "
+            "sure its edges are is not known."
         )
     if not hasattr(estimator, "rhat_"):
         return "good", (
-            "There are no chains: probabilities are exact sums over all DAGs of the "
-            "search space."
+            "Probabilities are exact sums over all networks (DAGs) of the search "
+            "space; nothing depends on how long it ran."
         )
     if reached.verdict is False:
         return "bad", f"{reached} Probabilities of edges may be far off."
@@ -98,17 +99,17 @@ def convergence(estimator, reached):
             why = f"{reached.n_draws} draws of each chain are too few"
         return "note", f"That cannot be told: {why}."
     text = (
-        f"Yes. {reached.n_chains} chains agree: R-hat is "
-        f"{reached.log_score_rhat:.3f} for the score and up to "
-        f"{reached.edge_rhat:.3f} for an edge, where {reached.largest_rhat:.3f} would "
-        "do."
+        f"Yes. {reached.n_chains} chains, which are runs from different starts, agree: "
+        f"R-hat, 1 where they say the same, is {reached.log_score_rhat:.3f} for the "
+        f"score and up to {reached.edge_rhat:.3f} for an edge, where "
+        f"{reached.largest_rhat:.3f} would do."
     )
     if np.isfinite(reached.effective_size):
         error = 0.5 / np.sqrt(reached.effective_size)
         text += (
-            f" An uncertain edge has {reached.effective_size:.0f} effective draws or "
-            "more, so that its probability has a standard error of "
-            f"{error:.3f} at most."
+            f" A longer run would change a probability by about {error:.3f} at most "
+            f"(its standard error, of {reached.effective_size:.0f} effective draws or "
+            "more)."
         )
     return "good", text
 
@@ -121,9 +122,9 @@ def coverage(estimator):
     mass = getattr(estimator, "outside_mass_", np.full(n, np.nan))
     if permitted == possible:
         return "good", "Yes: all edges are permitted."
-    text = f"The search space has {permitted} of {possible} possible edges"
+    text = f"{permitted} of {possible} possible edges were considered throughout"
     if getattr(estimator, "extra_parent", False):
-        text += ", and each variable may have one more parent, any"
+        text += ", and for each variable one more parent, whichever"
     text += ". "
     if np.isnan(mass).all():
         return "note", text + "How much that leaves out was not estimated."
@@ -131,8 +132,8 @@ def coverage(estimator):
     far = far[np.argsort(-mass[far], kind="stable")]
     if not len(far):
         return "good", text + (
-            "As far as was seen, nothing that matters is left out: a DAG would have "
-            f"{np.nansum(mass):.2f} edges from outside, in all."
+            "As far as was seen, nothing that matters is left out: "
+            f"{np.nansum(mass):.2f} further edges are to be expected, in all."
         )
     named = [
         f"{display_name(names_of(estimator), node)} ({mass[node]:.2f})"
@@ -140,7 +141,7 @@ def coverage(estimator):
     ]
     rest = f" and {len(far) - MOST_NAMED} more" if len(far) > MOST_NAMED else ""
     text += (
-        "In brackets, how many edges per DAG would come from outside to "
+        "In brackets, how many further edges are to be expected to "
         f"{', '.join(named)}{rest}."
     )
     if mass[far[0]] > LARGEST_OUTSIDE_MASS:
@@ -160,14 +161,15 @@ def bias(estimator, remedy=REMEDY):
 def prior(estimator):
     """The score, what edges cost, and what was known."""
     score = estimator.score_.of_all_rows
-    text = f"The score is {type(score).__name__}."
+    text = f"The score is {estimator.score_._shown_name}."
     penalty = getattr(score, "edge_penalty_", 1)
     if penalty == 1:
-        text += " Before the data all DAGs were equally probable."
+        text += " Before the data all networks were equally probable."
     else:
         chosen = ", chosen from the data" if score.edge_penalty == "auto" else ""
         text += (
-            f" Each edge divides a DAG's prior probability by {penalty:.3g}{chosen}."
+            f" Before the data, each edge made a network {penalty:.3g} times less "
+            f"probable{chosen}."
         )
     if estimator.edge_prior is not None:
         text += " Probabilities of edges were given beforehand (edge_prior)."
@@ -179,11 +181,16 @@ def prior(estimator):
             ("tiers", "tiers"),
             ("background", "background variables"),
         ]
-        if getattr(estimator, name, None) is not None
+        if is_given(getattr(estimator, name, None))
     ]
     if given:
-        text += f" All of it is given what you said: {', '.join(given)}."
+        text += f" All of it goes along with what is given: {', '.join(given)}."
     return text
+
+
+def is_given(known):
+    """Whether something is said: a matrix without an edge says nothing."""
+    return known is not None and (not isinstance(known, np.ndarray) or known.any())
 
 
 def kinds(estimator):
@@ -205,9 +212,16 @@ def kinds(estimator):
         named = [str(display_name(names, k)) for k in categorical[:MOST_NAMED]]
         rest = len(categorical) - len(named)
         more = f" and {rest} more" if rest else ""
+        were = "was" if len(categorical) == 1 else "were"
         text = (
-            f"{', '.join(named)}{more} were taken for categorical, the "
-            f"{len(found) - len(categorical)} others for continuous{why}."
+            f"{', '.join(named)}{more} {were} taken for categorical, the rest, "
+            f"{len(found) - len(categorical)}, for continuous{why}."
+        )
+    completed = getattr(estimator, "missing_draws_", None)
+    if completed is not None:
+        text += (
+            f" {completed.n_missing} missing cells were drawn along with the networks; "
+            "that is right if nothing that was not measured decided what is missing."
         )
     if any(len(target) for target in estimator.dag_samples_.targets):
         text += " Experiments tell directions that watching alone does not."

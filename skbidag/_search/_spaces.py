@@ -9,6 +9,7 @@ import numpy as np
 from skbidag._chains import auto_n_iter, bit_generator
 from skbidag._given_starts import resolve_starts
 from skbidag._parallel import run_parallel, run_threads
+from skbidag._search._colliders import turn_hubs
 from skbidag._search._cover import cover_posterior, short_chain
 from skbidag._search._crossover import best_of_both
 from skbidag._search._expansion import (
@@ -300,10 +301,13 @@ def may_be_free(problem, permitted, settings):
     return settings.extra_parent and not everything and is_affordable(problem)
 
 
-def turned_edges(adjacency, problem, settings):
+def turned_edges(adjacency, problem, settings, free):
     """The better DAG with other parents of nodes with large blankets, or None."""
     max_parents = max(settings.max_parents, int(adjacency.sum(axis=0).max()))
-    return turn_blankets(adjacency, problem, max_parents, settings.soft_limit)
+    better = turn_blankets(adjacency, problem, max_parents, settings.soft_limit)
+    if better is None and free is not None:
+        better = turn_hubs(adjacency, problem.log_score(adjacency), free)
+    return better
 
 
 class SpaceSearch:
@@ -344,7 +348,6 @@ class SpaceSearch:
         self.reversals = once_per_dag(
             Reversals(problem, settings.max_parents, settings.n_jobs)
         )
-        self.turned = once_per_dag(turned_edges, problem, settings)
         self.pairs = once_per_dag(paying_pairs, problem)
         # where the search stands
         self.permitted = permitted
@@ -369,6 +372,7 @@ class SpaceSearch:
             # with many variables reversals come nearer to the best DAG, and faster
             if self.order is None and not self.many:
                 self.set_out(self.free.start())
+        self.turned = once_per_dag(turned_edges, problem, settings, self.free)
 
     def set_out(self, adjacency):
         """Let a DAG into the space, and start from there."""

@@ -284,7 +284,8 @@ class GraphDisplay:
             adjacency = estimator.cpdag_
             if graph == "consensus":
                 adjacency = _consensus(estimator, probabilities, threshold)
-            targets = getattr(estimator.dag_samples_, "targets", ())
+            samples = estimator.dag_samples_
+            targets = (*samples.targets, *samples.upstream)
             true_graph = _as_cpdag(
                 true_graph, len(adjacency), names_of(estimator), targets
             )

@@ -429,6 +429,16 @@ class BaseScore(ABC, BaseEstimator):
         """The score of all rows, where each variable has some of its own."""
         return self
 
+    @property
+    def of_parameters(self):
+        """The score with the parameters of families, where others have some as well."""
+        return self
+
+    @property
+    def _shown_name(self):
+        """What it is called where results are shown."""
+        return type(self.of_all_rows).__name__
+
     def with_same_levels(self):
         """A copy, not fitted, that takes what values columns can have from this one.
 
