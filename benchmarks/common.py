@@ -424,7 +424,8 @@ def earlier_results(name, stays, again):
     note = f"{again}; the rest of commit {about['commit']}"
     if "note" in about:
         note += f", {about['note']}"
-    return [row for row in read_results(name) if stays(row)], note
+    rows = [row for row in read_results(name) if stays(row)]
+    return rows, note if rows else ""
 
 
 def number(text):

@@ -1,8 +1,10 @@
-"""Missing values: what drawing them with the DAGs gives beside other ways.
+r"""Missing values: what drawing them with the DAGs gives beside other ways.
 
-    python benchmarks/missing.py                 # an hour or two on one core
+    python benchmarks/missing.py                 # an hour on one core
     python benchmarks/missing.py --quick         # a minute
     python benchmarks/missing.py --only 20       # networks of 20 variables alone
+    python benchmarks/missing.py --only 10 --rows 100 --holes 0.05 0.1 --seed 1000 \
+        --networks 60 --methods complete augment iterative   # what is noise
     python benchmarks/missing.py --cells         # the cells themselves: imputers
 
 Linear Gaussian networks with two parents per variable on average, of whose data a share
@@ -19,6 +21,10 @@ of the cells is missing completely at random. The same data are
 that of the edges of CPDAGs, whose directions hang on little in single networks,
 `distance` the structural Hamming distance between CPDAGs, of the best DAG and of the
 generating one. Means over networks, which are the same for all.
+
+`ahead` is by how much `augment` is better than the method of the line, network by
+network on average (its precision is higher, or its distance smaller), and `error` the
+standard error of that: what is within two of these is noise.
 
 With `--cells`: the root mean square error of held-out cells in standard deviations of
 their columns, by the mean, scikit-learn's KNNImputer and IterativeImputer, and
@@ -41,6 +47,8 @@ from skbidag.metrics import edge_average_precision, structural_hamming_distance
 
 SIZES, ROWS, SHARES = (10, 20, 50), (100, 1000), (0.05, 0.1, 0.3)
 
+# Networks of each setting, by the number of variables: many where they are cheap
+NETWORKS = {10: 16, 20: 6, 50: 2}
 
 # Edges whose average precision is told, and what it is called
 KINDS = {"skeleton": "adjacencies", "cpdag": "edges"}
@@ -97,20 +105,39 @@ def measure(network, full, holed, method):
     }
 
 
-def compare(n, n_rows, share, n_networks, first_seed):
-    """Means over networks, by the way holes are dealt with."""
-    found = {method: [] for method in METHODS}
+def compare(n, n_rows, n_networks, arguments):
+    """Means over networks, by the share of holes and how they are dealt with."""
+    methods = ["augment", *(m for m in arguments.methods if m != "augment")]
+    found = {(share, method): [] for share in arguments.holes for method in methods}
+    first_seed = arguments.seed
     for seed in range(first_seed, first_seed + n_networks):
         network = make_gaussian_network(n_rows, n, random_state=seed)
-        holed = with_holes(network.data, share, seed)
-        for method, results in found.items():
-            results.append(measure(network, network.data, holed, method))
-    where = {"n": n, "rows": n_rows, "holes": share, "networks": n_networks}
+        bound = measure(network, network.data, network.data, "complete")
+        for (share, method), results in found.items():
+            holed = with_holes(network.data, share, seed)
+            if method == "complete":
+                results.append(bound)
+            else:
+                results.append(measure(network, network.data, holed, method))
     rows = []
-    for method, results in found.items():
-        means = {key: float(np.mean([r[key] for r in results])) for key in results[0]}
-        rows.append(where | {"method": method} | means)
+    for (share, method), results in found.items():
+        where = {"n": n, "rows": n_rows, "holes": share, "networks": n_networks}
+        means = {key: float(np.mean([r[key] for r in results])) for key in bound}
+        ahead = differences(found[share, "augment"], results)
+        rows.append(where | {"method": method} | means | ahead)
     return rows
+
+
+def differences(ours, theirs):
+    """By how much we are better on the same networks, and standard errors."""
+    found = {}
+    for key, sign in {"adjacencies": 1, "edges": 1, "distance": -1}.items():
+        pairs = zip(ours, theirs, strict=True)
+        gaps = np.array([sign * (our[key] - their[key]) for our, their in pairs])
+        found[f"{key}_ahead"] = float(gaps.mean())
+        spread = gaps.std(ddof=1) if len(gaps) > 1 else np.nan
+        found[f"{key}_error"] = float(spread / np.sqrt(len(gaps)))
+    return found
 
 
 IMPUTERS = {
@@ -121,8 +148,17 @@ IMPUTERS = {
 }
 
 
-def compare_cells(n, n_rows, share, n_networks, first_seed):
-    """Errors of missing cells, by the imputer."""
+def compare_cells(n, n_rows, n_networks, arguments):
+    """Errors of missing cells, by their share and the imputer."""
+    return [
+        row
+        for share in arguments.holes
+        for row in errors_of_cells(n, n_rows, share, n_networks, arguments.seed)
+    ]
+
+
+def errors_of_cells(n, n_rows, share, n_networks, first_seed):
+    """The same for one share of holes."""
     errors = {name: [] for name in IMPUTERS}
     for seed in range(first_seed, first_seed + n_networks):
         X = make_gaussian_network(n_rows, n, random_state=seed).data
@@ -145,36 +181,42 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--networks", type=int, default=3, help="of each setting")
+    parser.add_argument("--networks", type=int, help="of each setting")
     parser.add_argument("--only", type=int, help="this number of variables alone")
     parser.add_argument("--rows", type=int, help="this number of rows alone")
-    parser.add_argument("--seed", type=int, default=100)
+    parser.add_argument("--holes", type=float, nargs="+", default=SHARES)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser.add_argument("--seed", type=int, default=3000)
     parser.add_argument("--cells", action="store_true", help="compare imputers")
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
     sizes = (arguments.only,) if arguments.only else SIZES
     n_rows = (arguments.rows,) if arguments.rows else ROWS
-    settings = [(n, N, s) for n in sizes for N in n_rows for s in SHARES]
-    note = f"{arguments.networks} networks of each kind"
+    settings = [(n, N) for n in sizes for N in n_rows]
+    note = ""
     if arguments.quick:
-        settings, arguments.networks = [(10, 100, 0.1)], 1
+        settings, arguments.networks, arguments.holes = [(10, 100)], 1, [0.1]
         note = "quick run, to be replaced"
-    name, function, columns = (
-        "missing",
-        compare,
-        "adjacencies:.3f edges:.3f distance:.1f",
+    name, function = "missing", compare
+    columns = (
+        "method:>10 adjacencies:.3f edges:.3f distance:.1f seconds:.1f "
+        "adjacencies_ahead:+.3f adjacencies_error:.3f edges_ahead:+.3f "
+        "edges_error:.3f distance_ahead:+.1f distance_error:.1f"
     )
-    columns = f"method:>10 {columns} seconds:.1f"
     if arguments.cells:
         name, function = "missing_cells", compare_cells
         columns = "imputer:>10 error:.3f"
     table = Table(f"n:d rows:d holes:.2f networks:d {columns}")
-    again = set(settings)
-    rows, _ = earlier_results(
-        name, lambda row: (row["n"], row["rows"], row["holes"]) not in again, ""
-    )
-    for setting in settings:
-        for row in function(*setting, arguments.networks, arguments.seed):
+    again = {(n, N, share) for n, N in settings for share in arguments.holes}
+
+    def stays(row):
+        is_again = (row["n"], row["rows"], row["holes"]) in again
+        return not is_again or row.get("method", "augment") not in arguments.methods
+
+    rows, _ = earlier_results(name, stays, "")
+    for n, N in settings:
+        n_networks = arguments.networks or NETWORKS[n]
+        for row in function(n, N, n_networks, arguments):
             rows.append(row)
             table.add(row)
         write_results(name, rows, note=note)

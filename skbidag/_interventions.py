@@ -36,7 +36,7 @@ def resolve_interventions(interventions, n_rows, n_features, names=None):
     """
     if interventions is None:
         return None
-    if getattr(interventions, "ndim", 1) == 2 or _is_matrix(interventions):
+    if _is_table(interventions):
         cells = _from_matrix(interventions, (n_rows, n_features), names)
     else:
         cells = _from_labels(list(interventions), n_rows, n_features, names)
@@ -63,13 +63,20 @@ def with_more_columns(interventions, n_rows, n_features, n_more, names=None):
     interventions : array-like, sequence or None
         The same of all columns.
     """
-    is_matrix = getattr(interventions, "ndim", 1) == 2 or _is_matrix(interventions)
-    if not n_more or not is_matrix or np.shape(interventions)[1] != n_features:
+    is_table = _is_table(interventions)
+    if not n_more or not is_table or np.shape(interventions)[1] != n_features:
         return interventions
     cells = resolve_interventions(interventions, n_rows, n_features, names)
     if cells is None:
         return None
     return np.hstack([cells, np.zeros((n_rows, n_more), dtype=bool)])
+
+
+def _is_table(interventions):
+    """Whether these are cells, of an array, a frame or nested lists, and not labels."""
+    if hasattr(interventions, "columns"):  # polars has no number of dimensions
+        return True
+    return getattr(interventions, "ndim", 1) == 2 or _is_matrix(interventions)
 
 
 def _is_matrix(rows):

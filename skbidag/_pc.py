@@ -134,9 +134,8 @@ def pc_skeleton(
         causal-learn need whole numbers.
     interventions : ndarray of bool of shape (n_samples, n_features), default=None
         Which cells were set. A pair is then tested on the rows in which neither of the
-        two was; by Bayes factors, on those in which the one at hand was not. Tests
-        that run in causal-learn take the rows in which nothing was set, if these are
-        five to each variable, or else all.
+        two was. Tests that run in causal-learn take the rows in which nothing was set,
+        if these are five to each variable, or else all.
     forbidden : array-like of shape (n_features, n_features), default=None
         ``forbidden[i, j]`` bans the edge i -> j. A pair with both directions banned
         is not tested and not in the skeleton. One banned direction shows in

@@ -250,3 +250,14 @@ def test_series_have_the_edges_that_are_told(benchmark, kind):
         # least squares takes what goes by way of the same time for lagged edges, too
         assert chosen[true].all()
         assert strength[true].min() > 4
+
+
+def test_peers_are_not_asked_about_tables_that_take_too_long(benchmark):
+    mixed = benchmark("mixed")
+    assert mixed.is_hopeless(("latent", 20, 200), [("latent", 20, 200)])
+    assert mixed.is_hopeless(("latent", 40, 1000), [("latent", 20, 200)])
+    assert not mixed.is_hopeless(("latent", 40, 200), [("latent", 20, 1000)])
+    assert not mixed.is_hopeless(("conditional", 40, 200), [("latent", 20, 200)])
+    rows = mixed.run(("latent", 5, 100), 1, 0, ("ours",), {})
+    assert [row["method"] for row in rows] == list(mixed.METHODS)
+    assert all(0 <= row["ap"] <= 1 and row["shd"] >= 0 for row in rows)

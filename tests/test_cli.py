@@ -557,6 +557,86 @@ def test_mixed_is_said_of_numbers():
     assert "50 rows of mixed data" in report
 
 
+GRADES = ("low", "mid", "high")
+ORDERED = "age,dose=,stage,sex\n" + "".join(
+    f"{30 + 7 * k % 23}.5,{GRADES[(k * k + k // 7) % 3]},{k % 4 / 2},{'fm'[k % 2]}\n"
+    for k in range(60)
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "ordinal"),
+    [
+        (["--ordinal", "dose==low<mid<high"], ["dose="]),
+        (["--ordinal", "stage", "--ordinal", "dose== low < mid<high"], GRADES),
+        # all others are what --categorical or --kind says
+        (["--ordinal", "stage", "--categorical", "dose=,sex"], ["stage"]),
+        (["--ordinal", "stage", "--drop", "age", "--kind", "discrete"], ["stage"]),
+    ],
+)
+def test_ordinal_columns(options, ordinal, capsys, monkeypatch):
+    write(ORDERED)
+    seen = []
+    fit = PartitionMCMCStructure.fit
+    monkeypatch.setattr(
+        PartitionMCMCStructure,
+        "fit",
+        lambda self, X, **given: seen.append((self, X)) or fit(self, X, **given),
+    )
+    run("data.csv", *QUICK, "--json", *options)
+    out, err = capsys.readouterr()
+    assert json.loads(out)["data"]["kind"] == "mixed"
+    (model, frame), *_ = seen
+    ordered = ["dose=", "stage"] if ordinal is GRADES else ordinal
+    names = frame.columns.to_numpy()
+    assert names[model.score_.is_ordinal_].tolist() == ordered
+    discrete = {*ordered, "dose=", "sex"} & {*names}
+    assert {*names[model.score_.is_categorical_]} == discrete
+    if "dose=" in ordered:
+        assert frame["dose="].cat.categories.tolist() == [*GRADES]
+        assert "Column 'dose=' is ordinal: low < mid < high." in err
+    if "stage" in ordered:
+        assert frame["stage"].cat.categories.tolist() == [0, 0.5, 1, 1.5]
+
+
+def test_missing_cells_of_ordinal_columns():
+    write(ORDERED.replace("mid,", ",", 3).replace("high,0.0", "high,", 2))
+    ordinal = ["--ordinal", "dose==low<mid<high", "--ordinal", "stage"]
+    run("data.csv", *QUICK, *ordinal, "--out", "learned")
+    report = Path("learned/report.html").read_text(encoding="utf-8")
+    assert "5 cells in 5 of 60 rows are missing" in report
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "message"),
+    [
+        ("z", "--ordinal z: data.csv has no such column"),
+        ("z=a<b", "--ordinal z: data.csv has no such column"),
+        ("dose=", "text, whose order is not known. Say .*'dose==high<low<mid'"),
+        ("dose==low<high", "the column of data.csv also holds 'mid'. List all"),
+        ("dose==low<<high", "levels must differ and have < between them"),
+        ("dose==low<mid<low", "levels must differ and have < between them"),
+        ("stage=1<0", "numbers, which have an order of their own; say --ordinal st"),
+    ],
+)
+def test_bad_orders(ordinal, message, capsys):
+    write(ORDERED)
+    run("data.csv", *QUICK, "--ordinal", ordinal, code=2)
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert re.search(message, error), error
+
+
+def test_orders_are_for_other_scores_and_rows(capsys):
+    write(ORDERED)
+    bde = ["--score", "bde", "--drop", "age"]
+    run("data.csv", *QUICK, "--ordinal", "stage", *bde, code=2)
+    assert "--score bde takes one kind of columns" in capsys.readouterr().err
+    run("data.csv", *QUICK, "--ordinal", "stage", "--lags", "1", code=2)
+    assert "--ordinal is not for series" in capsys.readouterr().err
+    run("data.csv", *QUICK, "--ordinal", "stage", "--drop", "stage", code=2)
+    assert "'stage' is given to both --drop and --ord" in capsys.readouterr().err
+
+
 def test_a_score_of_one_kind_refuses_mixed_files(capsys):
     write(MIXED)
     run("data.csv", *QUICK, "--score", "bic", code=2)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from causallearn.utils.cit import CIT
@@ -103,10 +104,12 @@ def test_ways_to_say_what_was_set():
         expected.astype(int),
         frame,
         frame[["c", "a", "b"]],
+        pl.DataFrame({name: expected[:, names == name].ravel() for name in "cab"}),
         [None, "b", "a; c", "c"],
         ["", "b", ["a", "c"], ("c",)],
         [float("nan"), 1, {0, 2}, 2],
         pd.Series(["", "b", "a;c", "c"]),
+        pl.Series([None, "b", "a;c", "c"]),
         np.array([None, "b", "a;c", "c"], dtype=object),
     ):
         found = resolve_interventions(said, 4, 3, names)
@@ -317,6 +320,73 @@ def test_pairs_are_tested_where_neither_was_set(test):
         repeated.fit(X[twice], interventions=cells[twice])
         np.testing.assert_array_equal(pc.search_space_, repeated.search_space_)
     assert n_other  # all rows say something else
+
+
+def naive_factor(prior, X, categorical, rows, x, y, given):
+    """Log Bayes factor of x and y given others, on some rows."""
+    both, of_x, of_y, alone = [
+        naive_evidence(prior, X, categorical, columns, 1.0 * rows) if columns else 0.0
+        for columns in ([*given, x, y], [*given, x], [*given, y], list(given))
+    ]
+    return both - of_x - of_y + alone
+
+
+def test_pairs_of_mixed_data_are_tested_where_neither_was_set():
+    """By a naive twin of PC-stable with naive Bayes factors."""
+    n_other = 0
+    for seed in range(3):
+        frame, cells = experiment(seed, 70, 4, "mixed")
+        score = with_interventions(ConditionalGaussian(edge_penalty=1.0), cells)
+        score.fit(frame)
+        prior, categorical = score.scores_[0], np.array([False, True] * 2)
+        X, adjacent = score.encode(frame), ~np.eye(4, dtype=bool)
+        for depth in range(3):
+            before = adjacent.copy()
+            for x, y in itertools.permutations(range(4), 2):
+                rows = ~cells[:, [x, y]].any(axis=1)
+                others = [z for z in np.flatnonzero(before[x]) if z != y]
+                for given in itertools.combinations(others, depth):
+                    factor = naive_factor(prior, X, categorical, rows, x, y, given)
+                    found = score.log_bayes_factors(x, given, [y])
+                    np.testing.assert_allclose(found, factor, rtol=1e-9, atol=1e-8)
+                    adjacent[x, y] &= factor > 0
+            adjacent &= adjacent.T
+        for n_jobs in (1, 2):
+            pc = PCSkeleton(n_jobs=n_jobs).fit(frame, interventions=cells)
+            np.testing.assert_array_equal(pc.search_space_, adjacent)
+        n_other += (pc.fit(frame).search_space_ != adjacent).any()
+        # weights are repetitions, and a row that does not count is absent
+        weights = np.random.default_rng(seed).integers(3, size=len(frame))
+        twice = np.repeat(np.arange(len(frame)), weights)
+        pc.fit(frame, sample_weight=weights, interventions=cells)
+        repeated = PCSkeleton().fit(frame.iloc[twice], interventions=cells[twice])
+        np.testing.assert_array_equal(pc.search_space_, repeated.search_space_)
+    assert n_other  # all rows say something else
+
+
+def test_mixed_pairs_that_were_never_left_alone_together_stay():
+    frame, cells = experiment(3, 60, 4, "mixed")
+    cells[:] = False
+    cells[:30, 0] = cells[30:, 1] = True
+    pc = PCSkeleton().fit(frame, interventions=cells)
+    assert pc.search_space_[0, 1]
+
+
+def test_pairs_of_completed_rows_are_those_left_alone():
+    """Scores of rows that were completed know what was set in them."""
+    frame, cells = experiment(4, 60, 4, "mixed")
+    score = with_interventions(ConditionalGaussian(edge_penalty=1.0), cells).fit(frame)
+    rows, weights = score.test_data(frame)
+    some = np.arange(0, 60, 2)
+    part = score.with_rows(rows[some], weights[some], which=some)
+    X, categorical = rows[some], np.array([False, True] * 2)
+    left = ~cells[some][:, [1, 2]].any(axis=1)
+    factor = naive_factor(score.scores_[0], X, categorical, left, 1, 2, (3,))
+    np.testing.assert_allclose(part.log_bayes_factors(1, [3], [2]), factor, rtol=1e-9)
+    same = score.renewed(rows, weights)
+    np.testing.assert_allclose(
+        same.log_bayes_factors(1, [3], [2]), score.log_bayes_factors(1, [3], [2])
+    )
 
 
 def test_separating_sets_are_those_of_the_rows_left_alone():

@@ -412,6 +412,28 @@ def test_several_unobserved_cells_against_a_twin(n_rows):
     np.testing.assert_allclose(got, expected, atol=1e-9 * X.std(axis=0).max())
 
 
+@pytest.mark.parametrize("most_kept", [0, 30, 1 << 20])
+def test_clusters_that_many_dags_share(monkeypatch, most_kept):
+    """Few parents and many DAGs: clusters of all sizes, shared and not."""
+    monkeypatch.setattr(_gaussian, "MOST_KEPT", most_kept)
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(50, 8)) @ rng.normal(size=(8, 8))
+    dags = [random_dag(rng, 8, density=0.3) for _ in range(40)]
+    new = X[:8].copy()
+    new[rng.random(new.shape) < 0.4] = np.nan
+    new[7] = np.nan
+    new[7, 0] = X[7, 0]
+    score = BGe().fit(X)
+    got = predict(score, packed(dags), new)
+    several = np.isnan(new).sum(axis=1) > 1
+    expected = naive_student_expectation(score, dags, new[several])
+    np.testing.assert_allclose(got[several], expected, atol=1e-9 * X.std())
+    score = Plugged().fit(X)
+    got = predict(score, packed(dags), new)
+    expected = naive_normal_expectation(score, dags, new)
+    np.testing.assert_allclose(got, expected, atol=1e-8)
+
+
 def test_with_all_edges_unobserved_cells_are_exact():
     """There the joint density is Student t, whose conditionals are known."""
     rng = np.random.default_rng(4)
@@ -526,6 +548,19 @@ def test_probabilities_by_enumeration(
     got = predict_probabilities(score, packed(dags), with_holes, node)
     expected = naive_probabilities(score, dags, with_holes, node)
     np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+def test_sums_that_many_dags_share(categorical):
+    """Few parents and many DAGs: cells see one or more cells of a cluster."""
+    score, _, X = categorical
+    rng = np.random.default_rng(9)
+    dags = [random_dag(rng, 5, density=0.4) for _ in range(20)]
+    new = X[:6].astype(float)
+    new[rng.random(new.shape) < 0.4] = np.nan
+    got = predict_several(score, packed(dags), new, range(5))
+    for node, of_node in enumerate(got):
+        expected = naive_probabilities(score, dags, new, node)
+        np.testing.assert_allclose(of_node, expected, atol=1e-12)
 
 
 def test_probabilities_do_not_depend_on_slices(categorical, with_holes, monkeypatch):

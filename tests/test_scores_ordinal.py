@@ -12,7 +12,13 @@ from scipy.stats import norm
 from test_scores_mixed import naive_evidence
 
 from helpers import all_dags
-from skbidag import OrderMCMCStructure, causal_effects, graphs
+from skbidag import (
+    OrderMCMCStructure,
+    PartitionMCMCStructure,
+    causal_effects,
+    graphs,
+)
+from skbidag._missing import Completion, Holes
 from skbidag.scores import ConditionalGaussian, _latent
 
 LEVELS = ["low", "mid", "top"]
@@ -91,18 +97,28 @@ def test_draws_have_the_correlations_of_what_was_cut():
     cuts = {
         k: _latent.thresholds(codes[:, k], np.ones(4000), k + 2, 1.0) for k in (0, 1)
     }
-    drawn, seen, weights = _latent.draw_latents(
-        rows, np.ones(4000), cuts, np.zeros(3, dtype=bool)
+    drawn, seen, weights, precision = _latent.draw_latents(
+        rows, np.ones(4000), cuts, np.zeros(3, dtype=int)
     )
-    centered = drawn - np.average(drawn, axis=0, weights=weights)
+    # and again, with the covariances that were found
+    again, _, of_again, same = _latent.draw_latents(
+        rows, np.ones(4000), cuts, np.zeros(3, dtype=int), precision
+    )
+    assert same is precision
+    for values_drawn, worth in ((drawn, weights), (again, of_again)):
+        # four standard errors of a tetrachoric correlation of 0.8, about 0.02 each
+        got = correlations(values_drawn, worth)
+        assert_allclose(got, np.corrcoef(values.T), atol=0.08)
+        assert np.corrcoef(rows.T)[0, 1] < 0.65 < got[0, 1]  # codes alone
+        assert len(values_drawn) < 10
+    assert len(drawn) == len(seen)
+
+
+def correlations(rows, weights):
+    centered = rows - np.average(rows, axis=0, weights=weights)
     scatter = (centered.T * weights) @ centered
     scale = np.sqrt(np.diag(scatter))
-    got = scatter / scale / scale[:, None]
-    # four standard errors of a tetrachoric correlation of 0.8, about 0.02 each
-    assert_allclose(got, np.corrcoef(values.T), atol=0.08)
-    codes_alone = np.corrcoef(rows.T)[0, 1]
-    assert codes_alone < 0.65 < got[0, 1]
-    assert len(drawn) == len(seen) < 10
+    return scatter / scale / scale[:, None]
 
 
 def test_condensed_rows_have_the_same_sums(monkeypatch):
@@ -354,13 +370,93 @@ def test_results_of_ordinal_columns():
     assert told["level", "grade"] == pytest.approx(2.0, abs=0.3)
 
 
-def test_missing_cells_beside_ordinal_columns_are_refused():
-    frame = pd.DataFrame(
-        {
-            "grade": pd.Categorical(list("aabb") * 10, ordered=True),
-            "level": np.arange(40.0) % 7 + 0.5,
-        }
-    )
-    frame.loc[3, "level"] = np.nan
-    with pytest.raises(ValueError, match=r"'grade' is ordinal.*ordinal=None"):
-        OrderMCMCStructure(random_state=0).fit(frame)
+# --------------------------------------------------------------------- missing cells
+
+
+def test_completed_rows_have_about_the_same_score():
+    """A few sweeps do where covariances of rows with a few other cells are known."""
+    score = ConditionalGaussian(edge_penalty=1.0).fit(chain_frame(2))
+    rows, weights = score.test_data(None)
+    changed = rows.copy()
+    changed[::20, 1] = 1 - np.minimum(changed[::20, 1], 1)
+    for given in (rows, changed):
+        quickly = score.with_rows(given, weights)
+        anew = score.with_prior_of(given, weights)
+        edges = [(1, 0), (2, 1), (3, 2)]
+        gains, expected = [
+            np.array([of.log_bayes_factors(i, [], np.array([j]))[0] for i, j in edges])
+            for of in (quickly, anew)
+        ]
+        # single runs of the stochastic EM algorithm have a standard deviation of up
+        # to 5 here, their difference of 7; of about 100 to 170
+        assert_allclose(gains, expected, atol=21)
+    assert quickly.n_effective_ == pytest.approx(anew.n_effective_)
+    again = score.with_rows(changed, weights)
+    assert_array_equal(again._drawn, quickly._drawn)  # no chance in it
+
+
+def test_missing_classes_have_their_conditional_distribution():
+    rng = np.random.default_rng(3)
+    n_rows = 1500
+    a = rng.normal(size=n_rows)
+    b = a + 0.7 * rng.normal(size=n_rows)
+    c = b + 0.7 * rng.normal(size=n_rows)
+    frame = pd.DataFrame({"a": a, "b": cut(b, [0.3, 0.6]), "c": c})
+    missing = np.zeros((n_rows, 3), dtype=bool)
+    missing[:500, 1] = True
+    score = ConditionalGaussian(edge_penalty=1.0).fit(frame)
+    rows = score.encode(frame)
+    holes = Holes(missing, np.ones(n_rows), np.arange(n_rows), None, 500)
+    completion = Completion(score, rows, holes)
+    dag = np.zeros((3, 3), dtype=bool)
+    dag[0, 1] = True
+    drawn = completion.draw(rows, dag, np.random.RandomState(0))
+    assert_array_equal(drawn[500:], rows[500:])
+    assert_array_equal(drawn[:, [0, 2]], rows[:, [0, 2]])
+    cuts = np.quantile(b, [0.3, 0.6])
+    expected = np.diff(norm.cdf((cuts - a[:500, None]) / 0.7), prepend=0, append=1)
+    shares = drawn[:500, 1, None] == np.arange(3)
+    for half in (a[:500] < 0, a[:500] > 0):
+        # four standard errors of a share of 250 rows, and half as much for parameters
+        error = 4 * 0.5 / np.sqrt(250) * 1.5
+        difference = shares[half].mean(axis=0) - expected[half].mean(axis=0)
+        assert np.abs(difference).max() < error
+
+
+@pytest.fixture(scope="module")
+def holed():
+    frame = chain_frame(4, 200)
+    rng = np.random.default_rng(0)
+    for name in frame:
+        frame.loc[rng.random(len(frame)) < 0.1, name] = None
+    return frame
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [OrderMCMCStructure, pytest.param(PartitionMCMCStructure, marks=pytest.mark.slow)],
+)
+def test_what_is_learned_from_holes_beside_classes(holed, sampler):
+    model = sampler(n_iter=2000, n_chains=1, n_draws=50, random_state=0).fit(holed)
+    skeleton = model.edge_probabilities("skeleton")
+    chain = skeleton[[0, 1, 2], [1, 2, 3]]
+    assert chain.min() > 0.9
+    assert skeleton[0, 2] < 0.5  # only classes of what is between them are seen
+    for table in model.missing_draws_[:3]:
+        assert (table.dtypes == holed.dtypes).all()
+        assert not table.isna().to_numpy().any()
+        seen = holed["b"].notna()
+        assert table["b"][seen].equals(holed["b"][seen])
+    predicted = model.predict(holed[:20])
+    assert set(predicted["b"]) <= set(LEVELS)
+
+
+@pytest.mark.slow
+def test_holes_beside_classes_and_interventions(holed):
+    cells = np.zeros(holed.shape, dtype=bool)
+    cells[::4, 2] = True
+    cells &= holed.notna().to_numpy()
+    model = OrderMCMCStructure(n_iter=1000, n_chains=1, n_draws=20, random_state=0)
+    model.fit(holed, interventions=cells)
+    assert np.isfinite(model.score_.dag_score(model.adjacency_))
+    assert model.edge_probabilities("skeleton")[0, 1] > 0.5

@@ -146,6 +146,14 @@ def _add_columns(group):
         help="the discrete columns; all others are continuous",
     )
     group.add_argument(
+        "--ordinal",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column whose values are classes with an order: numbers, or text with "
+        "its levels as in 'dose=low<mid<high'; may be given several times",
+    )
+    group.add_argument(
         "--drop",
         action="append",
         default=[],

@@ -99,8 +99,11 @@ def make_estimator(arguments, variables, series=None):
         names = transition_names(variables, series, static)
         known = constraints_for(arguments, replace(variables, names=names))
         known.pop("background", None)
+    score = make_score(given, variables.kind)
+    if variables.orders:
+        score.set_params(ordinal=[name in variables.orders for name in variables.names])
     estimator = methods[arguments.method](
-        make_score(given, variables.kind),
+        score,
         random_state=arguments.seed,
         **parameters,
         **known,
@@ -217,4 +220,7 @@ def make_frame(variables):
     """Make a data frame, so that the estimator knows the names."""
     import pandas  # takes a while
 
-    return pandas.DataFrame(dict(zip(variables.names, variables.columns, strict=True)))
+    columns = dict(zip(variables.names, variables.columns, strict=True))
+    for name, levels in variables.orders.items():
+        columns[name] = pandas.Categorical(columns[name], levels, ordered=True)
+    return pandas.DataFrame(columns)

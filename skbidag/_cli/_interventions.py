@@ -70,7 +70,7 @@ def labels_of(variables, labels):
                 f"left out: {why}. (--keep keeps a column.)"
             )
     labels = labels[variables.rows]
-    variables.notes.append(what_was_set(labels, variables.kind))
+    variables.notes.append(what_was_set(labels))
     return labels
 
 
@@ -80,12 +80,11 @@ def names_in(label):
     return [label, *filter(None, parts)]
 
 
-def what_was_set(labels, kind):
+def what_was_set(labels):
     """How many rows have something set, and what that means."""
     n_set = np.count_nonzero(labels != "")
-    tested = "neither of the two was" if kind != "mixed" else "one of the two was not"
     return (
         f"In {n_set} of {len(labels)} rows something was set (--interventions). They "
-        f"tell nothing of its causes: PC tests a pair on the rows in which {tested} "
-        "set, and equivalence classes are interventional ones."
+        "tell nothing of its causes: PC tests a pair on the rows in which neither of "
+        "the two was set, and equivalence classes are interventional ones."
     )

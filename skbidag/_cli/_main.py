@@ -51,6 +51,7 @@ def learn(arguments, argv):
     from skbidag._cli._export import check_formats
     from skbidag._cli._fit import fit, kind_for, make_estimator, missing_for
     from skbidag._cli._interventions import labels_of, take_interventions
+    from skbidag._cli._ordinal import read_orders
     from skbidag._cli._prepare import prepare
     from skbidag._cli._read import read_table
     from skbidag._cli._series import take_series
@@ -79,6 +80,7 @@ def learn(arguments, argv):
         table,
         kind=kind,
         categorical=arguments.categorical,
+        orders=read_orders(table, arguments.ordinal, series),
         drop=arguments.drop,
         keep=arguments.keep,
         # of series, rows are left out with what follows them

@@ -1,7 +1,7 @@
 """From a table to variables: which columns and rows to take, and of what kind."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from skbidag._cli._kinds import (
     make_frame,
     typed_values,
 )
+from skbidag._cli._ordinal import as_text, levels_in_order
 from skbidag._kinds import are_few, column_kinds
 
 # In fewer rows, values that all differ say nothing.
 FEWEST_ROWS_OF_IDENTIFIERS = 10
+
+# Levels of an ordinal column that a note lists.
+MOST_LEVELS_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Variables:
         What was decided, for the user.
     rows : ndarray of int
         Which rows of the table they are.
+    orders : dict of str to list
+        The levels of ordinal columns in their order.
     """
 
     names: list
@@ -45,11 +51,13 @@ class Variables:
     left_out: dict
     notes: list
     rows: np.ndarray
+    orders: dict = field(default_factory=dict)
 
     @property
     def kind(self):
-        """What they are together: continuous, discrete or mixed."""
-        return self.kinds[0] if len(set(self.kinds)) == 1 else "mixed"
+        """What they are together: continuous, discrete or mixed, as with an order."""
+        alike = len(set(self.kinds)) == 1 and not self.orders
+        return self.kinds[0] if alike else "mixed"
 
     @property
     def n_rows(self):
@@ -58,7 +66,14 @@ class Variables:
 
 
 def prepare(
-    table, *, kind="auto", categorical=None, drop=(), keep=(), missing="augment"
+    table,
+    *,
+    kind="auto",
+    categorical=None,
+    orders=None,
+    drop=(),
+    keep=(),
+    missing="augment",
 ):
     """Choose columns and rows of a table, and tell continuous from discrete.
 
@@ -71,6 +86,8 @@ def prepare(
         by each column alone.
     categorical : sequence of str, default=None
         The discrete columns, if that is said of each.
+    orders : dict of str to (list of str or None), default=None
+        The ordinal columns, beside these, and the order of those of text.
     drop, keep : sequence of str
         Columns to leave out, and columns not to leave out.
     missing : {"augment", "drop", "error"}, default="augment"
@@ -82,7 +99,13 @@ def prepare(
     variables : Variables
         The variables.
     """
-    options = {"--drop": drop, "--keep": keep, "--categorical": categorical or ()}
+    orders = {} if orders is None else orders
+    options = {
+        "--drop": drop,
+        "--keep": keep,
+        "--categorical": categorical or (),
+        "--ordinal": orders,
+    }
     check_columns_exist(table, options)
     left_out, notes = {}, [*table.notes]
     columns = wanted_columns(table, drop, keep, left_out)
@@ -91,7 +114,9 @@ def prepare(
     all_names = [column.name for column in columns]
     chosen = {"continuous": [], "discrete": all_names}.get(kind, kind)
     chosen = chosen if categorical is None else list(categorical)
-    check_stray_cells(table, columns, chosen)
+    if not isinstance(chosen, str):
+        chosen = [*chosen, *orders]
+    check_stray_cells(table, [c for c in columns if c.name not in orders], chosen)
     columns, reasons = without_useless(columns, keep)
     left_out.update(reasons)
     if len(columns) < 2:
@@ -99,9 +124,16 @@ def prepare(
             f"{table.title} has {len(columns)} usable column(s), at least 2 are "
             f"needed.{reasons_text(left_out)}"
         )
-    kinds, why = kinds_of(columns, chosen)
-    check_kinds(table, columns, kinds)
+    plain = [as_text(c) if c.name in orders else c for c in columns]
+    kinds, why = kinds_of(plain, chosen)
+    check_kinds(table, plain, kinds)
     notes += why
+    orders = {
+        column.name: levels_in_order(table, column, orders[column.name])
+        for column in columns
+        if column.name in orders
+    }
+    notes += notes_on_orders(orders)
     notes += [f"Column {name!r} is left out: {why}." for name, why in left_out.items()]
     pairs = [*zip(columns, kinds, strict=True)]
     notes += notes_on_levels([column for column, kind in pairs if kind == "discrete"])
@@ -110,7 +142,7 @@ def prepare(
         for column, kind in pairs
     ]
     names = [column.name for column in columns]
-    return Variables(names, values, kinds, left_out, notes, rows)
+    return Variables(names, values, kinds, left_out, notes, rows, orders)
 
 
 def wanted_columns(table, drop, keep, left_out):
@@ -285,6 +317,17 @@ def notes_on_marks(columns):
                 f"which is taken as a category; --na {shlex.quote(mark)} makes it "
                 "missing."
             )
+    return notes
+
+
+def notes_on_orders(orders):
+    """Say which columns are ordinal, and of which levels."""
+    notes = []
+    for name, levels in orders.items():
+        listed = [str(level) for level in levels]
+        if len(listed) > MOST_LEVELS_NAMED:
+            listed = [*listed[: MOST_LEVELS_NAMED - 1], "...", listed[-1]]
+        notes.append(f"Column {name!r} is ordinal: {' < '.join(listed)}.")
     return notes
 
 

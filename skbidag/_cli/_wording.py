@@ -30,6 +30,7 @@ OTHER_NAMES = {
     "categorical_features": "--categorical",
     "random_state": "--seed",
     "n_lags": "--lags",
+    "ordinal": "--ordinal",
 }
 LEARNED = {"log_score_trace_": "the traces in the report"}
 

@@ -32,7 +32,7 @@ the tails, which fall as a power. Thirty points give eight digits and more, at t
 times the cost.
 
 Where other cells of a row are unobserved as well, a DAG is taken for a normal
-distribution (:class:`NormalMixture`).
+distribution (``_normal_mixture.pyx``).
 
 The loops go through the rows 16 at a time, and are C for the reasons that
 ``_vector.pxd`` gives.
@@ -40,17 +40,13 @@ The loops go through the rows 16 at a time, and are C for the reasons that
 
 import numpy as np
 from libc.math cimport exp, lgamma, sqrt
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t
 
-from skbidag._core._vector cimport skb_log, skb_log_array
+from skbidag._core._vector cimport skb_log
 
 cdef extern from *:
     """
     #define SKB_TILE 16
-
-    /* Of a precision that others explain, this share at least is left: what rounding
-       makes of less may be negative. */
-    #define SKB_LEAST_LEFT 1e-15
 
     /* Regression on p members for 16 rows of z, n by 16: the prediction, and what is
        at least in the quadratic. `factor` is the Cholesky factor of the members'
@@ -356,168 +352,8 @@ cdef extern from *:
         for (int k = 0; k < 4; k++)
             SKB_STORE(out + 4 * k, total[k]);
     }
-
-    /* Of up to 16 rows z: the precision matrix of a DAG's families times z, and z
-       times that. A family has the row `roots` of a root of that matrix. */
-    SKB_CLONES void skb_pull(
-        const int32_t *families, Py_ssize_t n_families, const int32_t *first,
-        const int32_t *members, const double *roots, const double *z, Py_ssize_t n,
-        int n_vec, double *pull, double *square)
-    {
-        for (int k = 0; k < n_vec; k++) {
-            skb_vec total = SKB_ALL(0.0);
-            for (Py_ssize_t v = 0; v < n; v++)
-                SKB_STORE(pull + SKB_TILE * v + 4 * k, total);
-            for (Py_ssize_t f = 0; f < n_families; f++) {
-                const Py_ssize_t from = first[families[f]], to = first[families[f] + 1];
-                skb_vec residual = SKB_ALL(0.0);
-                for (Py_ssize_t i = from; i < to; i++)
-                    residual += SKB_ALL(roots[i])
-                                * SKB_LOAD(z + SKB_TILE * members[i] + 4 * k);
-                total += residual * residual;
-                for (Py_ssize_t i = from; i < to; i++) {
-                    double *own = pull + SKB_TILE * members[i] + 4 * k;
-                    SKB_STORE(own, SKB_LOAD(own) + SKB_ALL(roots[i]) * residual);
-                }
-            }
-            SKB_STORE(square + 4 * k, total);
-        }
-    }
-
-    /* Whiten the unobserved cells' rows of a precision matrix, by elimination: then
-       row j has at cell i the entry [i, j] of their block's Cholesky factor, whose
-       diagonal is kept inverted. What they explain of the others is taken off `left`.
-       Returns the log determinant of the block. */
-    SKB_CLONES double skb_whiten(
-        Py_ssize_t m, const int32_t *cells, Py_ssize_t width, double *rows,
-        double *inverse, double *left)
-    {
-        double log_det = 0.0;
-        for (Py_ssize_t i = 0; i < m; i++) {
-            double *own = rows + i * width;
-            const double least = SKB_LEAST_LEFT * own[cells[i]];
-            for (Py_ssize_t j = 0; j < i; j++) {
-                const double *earlier = rows + j * width;
-                const skb_vec factor = SKB_ALL(earlier[cells[i]]);
-                for (Py_ssize_t v = 0; v < width; v += 4)
-                    SKB_STORE(own + v, SKB_LOAD(own + v)
-                              - factor * SKB_LOAD(earlier + v));
-            }
-            const double pivot = own[cells[i]] > least ? own[cells[i]] : least;
-            log_det += skb_log(pivot);
-            inverse[i] = 1.0 / sqrt(pivot);
-            for (Py_ssize_t v = 0; v < width; v += 4) {
-                skb_vec value = SKB_LOAD(own + v) * SKB_ALL(inverse[i]);
-                SKB_STORE(own + v, value);
-                SKB_STORE(left + v, SKB_LOAD(left + v) - value * value);
-            }
-        }
-        return log_det;
-    }
-
-    /* Expectations of the unobserved cells of up to 16 rows, given what pulls at them
-       where they are 0. */
-    SKB_CLONES void skb_fill_in(
-        Py_ssize_t m, const int32_t *cells, Py_ssize_t width, const double *rows,
-        const double *inverse, const double *pull, int n_vec, double *z)
-    {
-        for (int k = 0; k < n_vec; k++) {
-            for (Py_ssize_t i = 0; i < m; i++) {
-                skb_vec value = -SKB_LOAD(pull + SKB_TILE * cells[i] + 4 * k);
-                for (Py_ssize_t j = 0; j < i; j++)
-                    value -= SKB_ALL(rows[j * width + cells[i]])
-                             * SKB_LOAD(z + SKB_TILE * cells[j] + 4 * k);
-                SKB_STORE(z + SKB_TILE * cells[i] + 4 * k, value * SKB_ALL(inverse[i]));
-            }
-            for (Py_ssize_t i = m - 1; i >= 0; i--) {
-                skb_vec value = SKB_LOAD(z + SKB_TILE * cells[i] + 4 * k);
-                for (Py_ssize_t j = i + 1; j < m; j++)
-                    value -= SKB_ALL(rows[i * width + cells[j]])
-                             * SKB_LOAD(z + SKB_TILE * cells[j] + 4 * k);
-                SKB_STORE(z + SKB_TILE * cells[i] + 4 * k, value * SKB_ALL(inverse[i]));
-            }
-        }
-    }
-
-    /* Add a DAG's expectations of all cells to the mixture's, for up to 16 rows, and
-       its weights, relative to the largest so far. An observed cell is predicted
-       without a look at it: its own density is taken out of the DAG's, which has
-       `weight` with it. An unobserved one has no `variance` left. */
-    SKB_CLONES void skb_add_cells(
-        Py_ssize_t n, int n_vec, const double *z, const double *pull,
-        const double *variance, const double *half_log_left, const double *weight,
-        const double *quadratic, double offset, double half_df, double *peaks,
-        double *totals, double *masses)
-    {
-        skb_vec log_most[4];
-        for (int k = 0; k < n_vec; k++) {
-            log_most[k] = SKB_LOAD(quadratic + 4 * k);
-            skb_log_to(&log_most[k], &log_most[k]);
-        }
-        for (Py_ssize_t v = 0; v < n; v++) {
-            skb_vec value[4], expected[4];
-            skb_int higher = SKB_ALLI(0);
-            for (int k = 0; k < n_vec; k++) {
-                const Py_ssize_t here = SKB_TILE * v + 4 * k;
-                expected[k] = SKB_LOAD(z + here);
-                value[k] = SKB_LOAD(weight + 4 * k);
-                if (variance[v] > 0.0) {
-                    const skb_vec own = SKB_LOAD(pull + here);
-                    const skb_vec gap = own * SKB_ALL(variance[v]);
-                    expected[k] -= gap;
-                    value[k] -= SKB_ALL(half_log_left[v]);
-                    if (half_df > 0.0) {
-                        skb_vec rest = SKB_LOAD(quadratic + 4 * k) - gap * own;
-                        rest = SKB_SELECT((skb_int)(rest > SKB_ALL(offset)), rest,
-                                          SKB_ALL(offset));
-                        skb_log_to(&rest, &rest);
-                        value[k] += SKB_ALL(half_df + 0.5) * log_most[k]
-                                    - SKB_ALL(half_df) * rest;
-                    } else
-                        value[k] += 0.5 * gap * own;
-                }
-                higher |= (skb_int)(value[k] > SKB_LOAD(peaks + here));
-            }
-            if (higher[0] | higher[1] | higher[2] | higher[3])
-                for (int k = 0; k < n_vec; k++) {
-                    const Py_ssize_t here = SKB_TILE * v + 4 * k;
-                    const skb_vec peak = SKB_LOAD(peaks + here);
-                    const skb_vec top = SKB_SELECT((skb_int)(value[k] > peak),
-                                                   value[k], peak);
-                    skb_vec less = peak - top;
-                    skb_exp_to(&less, &less);
-                    SKB_STORE(totals + here, SKB_LOAD(totals + here) * less);
-                    SKB_STORE(masses + here, SKB_LOAD(masses + here) * less);
-                    SKB_STORE(peaks + here, top);
-                }
-            for (int k = 0; k < n_vec; k++) {
-                const Py_ssize_t here = SKB_TILE * v + 4 * k;
-                skb_vec share = value[k] - SKB_LOAD(peaks + here);
-                skb_exp_to(&share, &share);
-                SKB_STORE(totals + here, SKB_LOAD(totals + here) + share * expected[k]);
-                SKB_STORE(masses + here, SKB_LOAD(masses + here) + share);
-            }
-        }
-    }
     """
     enum: SKB_TILE
-    double SKB_LEAST_LEFT
-    void skb_pull(
-        const int32_t *, Py_ssize_t, const int32_t *, const int32_t *, const double *,
-        const double *, Py_ssize_t, int, double *, double *,
-    ) noexcept nogil
-    double skb_whiten(
-        Py_ssize_t, const int32_t *, Py_ssize_t, double *, double *, double *,
-    ) noexcept nogil
-    void skb_fill_in(
-        Py_ssize_t, const int32_t *, Py_ssize_t, const double *, const double *,
-        const double *, int, double *,
-    ) noexcept nogil
-    void skb_add_cells(
-        Py_ssize_t, int, const double *, const double *, const double *,
-        const double *, const double *, const double *, double, double, double *,
-        double *, double *,
-    ) noexcept nogil
     void skb_regress(
         const double *, const int32_t *, Py_ssize_t, const double *, const double *,
         double, double *, double *, double *,
@@ -599,19 +435,9 @@ cdef class Regressions:
         The members of all sets.
     """
 
-    cdef:
-        readonly double offset, df  # the fewest of all groups
-        readonly Py_ssize_t n_sets
-        Py_ssize_t n
-        const int32_t[::1] nodes, first, members
-        # of each set the factor by rows and the whitened covariances, and where they
-        # begin; precisions
-        double[::1] numbers, precision, whitened
-        # of the densities
-        double[::1] half_df, constant
-        Py_ssize_t[::1] start
-        # of 16 rows
-        double[:, ::1] location, rest
+    # `df` are the fewest of all groups. Of each set, `numbers` has the factor by rows
+    # and the whitened covariances, which begin at `start`; `location` and `rest` are of
+    # 16 rows.
 
     def __init__(
         self, const double[:, :, ::1] scatter, const double[:, ::1] floor,
@@ -630,7 +456,8 @@ cdef class Regressions:
         self.precision = np.zeros(self.n_sets + 1)
         self.half_df = np.zeros(self.n_sets + 1)
         self.constant = np.zeros(self.n_sets + 1)
-        self.whitened = np.zeros(SKB_TILE * (sizes.max(initial=0) + 1))
+        self.most_members = sizes.max(initial=0)
+        self.whitened = np.zeros(SKB_TILE * (self.most_members + 1))
         self.location = np.zeros((self.n_sets + 1, SKB_TILE))
         self.rest = np.zeros((self.n_sets + 1, SKB_TILE))
         with nogil:
@@ -675,25 +502,34 @@ cdef class Regressions:
 
     cdef void regress(self, const double *z) noexcept nogil:
         """Predictions, and what the quadratics are at least, for 16 rows."""
-        cdef Py_ssize_t f
+        cdef Py_ssize_t f, p
         for f in range(self.n_sets):
-            self.regress_one(z, f)
+            p = self.first[f + 1] - self.first[f]
+            skb_regress(
+                z, &self.members[0] + self.first[f], p, &self.numbers[self.start[f]],
+                &self.numbers[self.start[f] + p * (p + 1) // 2], self.offset,
+                &self.whitened[0], &self.location[f, 0], &self.rest[f, 0],
+            )
 
-    cdef void regress_one(self, const double *z, Py_ssize_t f) noexcept nogil:
-        cdef Py_ssize_t p = self.first[f + 1] - self.first[f]
-        skb_regress(
-            z, &self.members[0] + self.first[f], p, &self.numbers[self.start[f]],
-            &self.numbers[self.start[f] + p * (p + 1) // 2], self.offset,
-            &self.whitened[0], &self.location[f, 0], &self.rest[f, 0],
-        )
-
-    cdef void log_density(
-        self, const double *z, Py_ssize_t f, double *out
+    cdef double log_density_of(
+        self, const double *row, Py_ssize_t f, double *whitened
     ) noexcept nogil:
-        """Log Student t density given one set, after its regression, for 16 rows."""
-        skb_log_t(
-            z + SKB_TILE * self.nodes[f], &self.location[f, 0], &self.rest[f, 0],
-            self.precision[f], self.constant[f], self.half_df[f], out,
+        """Log Student t density given one set, of one row, by variables."""
+        cdef:
+            const int32_t *of_set = &self.members[0] + self.first[f]
+            const double *factor = &self.numbers[self.start[f]]
+            Py_ssize_t i, p = self.first[f + 1] - self.first[f]
+            const double *explained = factor + p * (p + 1) // 2
+            double rest = self.offset, residual = row[self.nodes[f]]
+        for i in range(p):
+            whitened[i] = (row[of_set[i]] - dot(factor, whitened, i)) * factor[i]
+            rest += whitened[i] * whitened[i]
+            residual -= explained[i] * whitened[i]
+            factor += i + 1
+        return (
+            self.constant[f] + self.half_df[f] * skb_log(rest)
+            - (self.half_df[f] + 0.5)
+            * skb_log(rest + self.precision[f] * residual * residual)
         )
 
     def log_densities(self, const double[:, ::1] z, double[:, ::1] out):
@@ -713,7 +549,11 @@ cdef class Regressions:
                 rows = &z[tile * self.n, 0]
                 self.regress(rows)
                 for f in range(self.n_sets):
-                    self.log_density(rows, f, &out[f, tile * SKB_TILE])
+                    skb_log_t(
+                        rows + SKB_TILE * self.nodes[f], &self.location[f, 0],
+                        &self.rest[f, 0], self.precision[f], self.constant[f],
+                        self.half_df[f], &out[f, tile * SKB_TILE],
+                    )
 
 
 cdef class Cell:
@@ -982,194 +822,6 @@ cdef class Cell:
             out[r] = grid.peak[r]
             if total[r] > 0.0:
                 out[r] = grid.middle[r] + moment[r] / total[r]
-
-
-cdef class NormalMixture:
-    """Expectations where cells are unobserved, each DAG a normal distribution.
-
-    A DAG has the precision matrix L = R' R, of whose root R each family is a row. With
-    zeros at the unobserved cells M of a row z, these have the expectation
-    -L_MM^-1 (L z)_M. With that filled in, an observed v has z_v - (L z)_v / l_v given
-    the others, and l_v = L_vv - L_vM L_MM^-1 L_Mv is its precision.
-
-    DAGs count by the density of what is observed. With Student t densities of one
-    scatter matrix, D = offset + z' L z is in the place of the exponent, as if the DAG
-    had all edges. What is the same in all DAGs is left out.
-
-    Parameters
-    ----------
-    of_dag : ndarray of int32, shape (n_dags, n)
-        The families of each DAG.
-    first, members : ndarrays of int32
-        The variables of each family, one after the other, and where they begin.
-    roots : ndarray
-        Their entries of R.
-    densities : Regressions, default=None
-        The Student t densities of all families; None is for normal ones.
-    """
-
-    cdef:
-        const int32_t[:, ::1] of_dag
-        const int32_t[::1] first, members
-        const double[::1] roots
-        Regressions densities
-        Py_ssize_t n, width
-        # of a DAG, and of 16 rows in it
-        int32_t[::1] touched, place
-        double[:, ::1] rows, pull
-        double[::1] diagonal, left, half_log_left, variance, inverse
-
-    def __init__(
-        self, const int32_t[:, ::1] of_dag, const int32_t[::1] first,
-        const int32_t[::1] members, const double[::1] roots, densities=None,
-    ):
-        self.of_dag, self.densities = of_dag, densities
-        self.first, self.members, self.roots = first, members, roots
-        self.n = of_dag.shape[1]
-        self.width = (self.n + 3) // 4 * 4
-        self.touched = np.empty(self.n, dtype=np.int32)
-        self.place = np.empty(self.n, dtype=np.int32)
-        self.rows = np.empty((self.n, self.width))
-        self.pull = np.empty((self.n, SKB_TILE))
-        self.diagonal = np.empty(self.width)
-        self.left = np.empty(self.width)
-        self.half_log_left = np.empty(self.width)
-        self.variance = np.empty(self.width)
-        self.inverse = np.empty(self.n)
-
-    def expect(
-        self, double[:, ::1] z, Py_ssize_t n_rows, const int32_t[::1] missing,
-        const uint8_t[::1] is_touched, const double[:, ::1] log_weights,
-    ):
-        """Expectations of all cells of rows that miss the same cells.
-
-        Parameters
-        ----------
-        z : ndarray of shape (n_tiles * n, 16)
-            Deviations from the mean, 16 rows at a time, by variables. Gets the
-            expectations.
-        n_rows : int
-            How many rows there are.
-        missing : ndarray of int32, shape (n_missing,)
-            The unobserved cells.
-        is_touched : ndarray of uint8, shape (n_families,)
-            Which families have one of these.
-        log_weights : ndarray of shape (n_dags, n_tiles * 16)
-            Log shares of the DAGs. With Student t densities, and those of the families
-            that are not touched; with normal ones, and ln det R.
-        """
-        cdef:
-            Py_ssize_t d, tile, at, i, r, n_touched, m = missing.shape[0]
-            int n_vec
-            double log_det, half_df = 0.0
-            double[:, ::1] peaks = np.full((z.shape[0], SKB_TILE), -1e300)
-            double[:, ::1] totals = np.zeros((z.shape[0], SKB_TILE))
-            double[:, ::1] masses = np.zeros((z.shape[0], SKB_TILE))
-            double weight[16]
-            double square[16]
-        if self.densities is not None:
-            half_df = 0.5 * (self.densities.df + self.n - m - 1)
-        self.place[:] = -1
-        for i in range(m):
-            self.place[missing[i]] = <int32_t> i
-        with nogil:
-            for d in range(self.of_dag.shape[0]):
-                n_touched = self.gather(d, is_touched, m)
-                log_det = skb_whiten(
-                    m, &missing[0], self.width, &self.rows[0, 0], &self.inverse[0],
-                    &self.left[0],
-                )
-                self.settle()
-                for tile in range(z.shape[0] // self.n):
-                    at = tile * self.n
-                    n_vec = <int> min(4, (n_rows - tile * SKB_TILE + 3) // 4)
-                    for i in range(m):
-                        for r in range(SKB_TILE):
-                            z[at + missing[i], r] = 0.0
-                    skb_pull(
-                        &self.touched[0], n_touched, &self.first[0], &self.members[0],
-                        &self.roots[0], &z[at, 0], self.n, n_vec, &self.pull[0, 0],
-                        square,
-                    )
-                    skb_fill_in(
-                        m, &missing[0], self.width, &self.rows[0, 0], &self.inverse[0],
-                        &self.pull[0, 0], n_vec, &z[at, 0],
-                    )
-                    skb_pull(
-                        &self.of_dag[d, 0], self.n, &self.first[0], &self.members[0],
-                        &self.roots[0], &z[at, 0], self.n, n_vec, &self.pull[0, 0],
-                        square,
-                    )
-                    for r in range(SKB_TILE):
-                        weight[r] = log_weights[d, tile * SKB_TILE + r] - 0.5 * log_det
-                    self.weigh(&z[at, 0], n_touched, m, n_vec, square, weight)
-                    skb_add_cells(
-                        self.n, n_vec, &z[at, 0], &self.pull[0, 0], &self.variance[0],
-                        &self.half_log_left[0], weight, square,
-                        self.densities.offset if half_df > 0.0 else 0.0, half_df,
-                        &peaks[at, 0], &totals[at, 0], &masses[at, 0],
-                    )
-            for i in range(z.shape[0]):
-                for r in range(SKB_TILE):
-                    z[i, r] = totals[i, r] / masses[i, r]
-
-    cdef Py_ssize_t gather(
-        self, Py_ssize_t d, const uint8_t[::1] is_touched, Py_ssize_t m
-    ) noexcept nogil:
-        """The diagonal of L and the unobserved cells' rows; counts touched families."""
-        cdef Py_ssize_t i, j, k, n_touched = 0
-        cdef int32_t f
-        self.left[:] = 0.0
-        self.rows[:m] = 0.0
-        for i in range(self.n):
-            f = self.of_dag[d, i]
-            for j in range(self.first[f], self.first[f + 1]):
-                self.left[self.members[j]] += self.roots[j] * self.roots[j]
-            if not is_touched[f]:
-                continue
-            self.touched[n_touched] = f
-            n_touched += 1
-            for j in range(self.first[f], self.first[f + 1]):
-                if self.place[self.members[j]] < 0:
-                    continue
-                for k in range(self.first[f], self.first[f + 1]):
-                    self.rows[self.place[self.members[j]], self.members[k]] += (
-                        self.roots[j] * self.roots[k]
-                    )
-        self.diagonal[:] = self.left
-        return n_touched
-
-    cdef void settle(self) noexcept nogil:
-        """Logarithms and inverses of what is left of precisions, 0 if unobserved."""
-        cdef Py_ssize_t v
-        for v in range(self.n):
-            if self.place[v] >= 0:
-                self.left[v] = 1.0
-            self.left[v] = max(self.left[v], SKB_LEAST_LEFT * self.diagonal[v])
-        skb_log_array(&self.left[0], &self.half_log_left[0], self.width)
-        for v in range(self.n):
-            self.half_log_left[v] *= 0.5
-            self.variance[v] = 0.0 if self.place[v] >= 0 else 1.0 / self.left[v]
-
-    cdef void weigh(
-        self, const double *z, Py_ssize_t n_touched, Py_ssize_t m, int n_vec,
-        double *square, double *weight,
-    ) noexcept nogil:
-        """Log weights of a DAG in 16 rows; the squares become D, of Student's t."""
-        cdef Py_ssize_t i, r
-        cdef double term[16]
-        if self.densities is None:
-            for r in range(4 * n_vec):
-                weight[r] -= 0.5 * square[r]
-            return
-        for i in range(n_touched):
-            self.densities.regress_one(z, self.touched[i])
-            self.densities.log_density(z, self.touched[i], term)
-            for r in range(SKB_TILE):
-                weight[r] += term[r]
-        for r in range(4 * n_vec):
-            square[r] += self.densities.offset
-            weight[r] += 0.5 * m * skb_log(square[r])
 
 
 cdef struct Grid:

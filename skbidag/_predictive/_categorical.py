@@ -21,7 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from skbidag._core._predictive import HoledRows, Weights, level_log_sums
+from skbidag._core._alike import Surroundings
+from skbidag._core._holed_rows import HoledRows
+from skbidag._core._predictive import Weights, level_log_sums
 from skbidag._data import unique_rows
 from skbidag._predictive._families import csr, padded, row_slices
 from skbidag._predictive._predictor import Predictor
@@ -120,52 +122,36 @@ class CategoricalPredictor(Predictor):
 
     def _fill_single(self, codes, rows, nodes, result):
         """Probabilities where rows differ in what is unobserved."""
-        kernel = self._holed_rows()
-        for row in rows:
-            kernel.set_row(np.ascontiguousarray(codes[row], dtype=np.int32))
-            weighted = kernel.weigh()
-            for node, of_node in zip(nodes, result, strict=True):
-                if not (weighted and kernel.add_probabilities(node, of_node[row])):
-                    # too much to sum over value by value
-                    self._fill_shared(codes, np.array([row]), [node], [of_node])
+        nodes = np.asarray(nodes, dtype=np.intp)
+        ends = np.cumsum(self.local.n_levels[nodes])
+        for part in row_slices(len(rows), ends[-1] + self.samples.n_features):
+            here = rows[part]
+            out = np.empty((len(here), ends[-1]))
+            done = np.zeros((len(here), len(nodes)), dtype=np.uint8)
+            own_codes = np.ascontiguousarray(codes[here], dtype=np.int32)
+            self._holed_rows.probabilities(own_codes, nodes, out, done)
+            for of_node, found in zip(result, np.split(out, ends[:-1], 1), strict=True):
+                of_node[here] = found
+            for row, number in zip(*np.nonzero(done == 0), strict=True):
+                # too much to sum over value by value
+                left = here[[row]], [nodes[number]], [result[number]]
+                self._fill_shared(codes, *left)
 
+    @cached_property
     def _holed_rows(self):
         """The kernel for single rows: tables and surroundings as plain arrays."""
         families, local = self.families, self.local
         layouts = [*map(local.layout, range(len(families.node)))]
         tables = [np.exp(local.table(family)) for family in range(len(layouts))]
-        # Of each variable, the distinct sets of families it is in
-        n, n_dags = families.of_dag.shape
-        number, owner = np.empty((n, n_dags), dtype=np.intp), []
-        families_of, linked = [], []
-        for variable in range(n):
-            has = families.has[families.of_dag, variable]
-            around = np.where(has, families.of_dag, -1)
-            distinct, _, place = unique_rows(around[(around >= 0).any(axis=1)].T)
-            number[variable] = len(owner) + place
-            owner += [variable] * len(distinct)
-            for row in distinct:
-                families_of.append(row[row >= 0])
-                others = families.has[families_of[-1]].any(axis=0)
-                others[variable] = False
-                linked.append(np.flatnonzero(others))
-
-        def flat(lists):
-            first, joined = csr(lists)
-            return first.astype(np.intp), joined.astype(np.intp)
-
-        member_first, members = flat([layout.members for layout in layouts])
+        member_first, members = csr([layout.members for layout in layouts])
         return HoledRows(
             local.n_levels,
             np.concatenate(tables),
             np.cumsum([0, *map(len, tables[:-1])], dtype=np.intp),
-            member_first,
-            members,
-            flat([layout.strides for layout in layouts])[1],
-            number,
-            np.array(owner, dtype=np.intp),
-            *flat(families_of),
-            *flat(linked),
+            member_first.astype(np.intp),
+            members.astype(np.intp),
+            csr([layout.strides for layout in layouts])[1].astype(np.intp),
+            Surroundings(*families.surroundings),
             families.of_dag_by_dag,
             families.log_shares,
             MAX_SUMMED,

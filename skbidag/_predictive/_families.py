@@ -61,6 +61,29 @@ class Chosen(NamedTuple):
         return result
 
 
+class SurroundingSets(NamedTuple):
+    """The families that a variable is in, for all variables and DAGs, each set once.
+
+    Attributes
+    ----------
+    number : ndarray of int32 of shape (n_features, n_distinct_dags)
+        Which each variable has in each DAG, counted through over the variables.
+    owner_first : ndarray of int32 of shape (n_features + 1,)
+        Where those of each variable begin.
+    family_first, families : ndarrays of int32
+        The families of each, one after the other, and where they begin.
+    linked_first, linked : ndarrays of int32
+        The other variables in them.
+    """
+
+    number: np.ndarray
+    owner_first: np.ndarray
+    family_first: np.ndarray
+    families: np.ndarray
+    linked_first: np.ndarray
+    linked: np.ndarray
+
+
 class Families:
     """The distinct families of sampled DAGs, numbered through over all nodes.
 
@@ -110,6 +133,24 @@ class Families:
             members = np.append(parents, node)
             linked[members[:, None], members] = True
         return linked
+
+    @cached_property
+    def surroundings(self):
+        """The families around each variable in each DAG."""
+        number, sizes = np.empty(self.of_dag.shape, dtype=np.int32), []
+        families, linked = [], []
+        for variable, of_variable in enumerate(number):
+            around = np.where(self.has[self.of_dag, variable], self.of_dag, -1)
+            distinct, _, place = unique_rows(around[(around >= 0).any(axis=1)].T)
+            of_variable[:] = len(families) + place
+            sizes.append(len(distinct))
+            for row in distinct:
+                families.append(row[row >= 0])
+                others = self.has[families[-1]].any(axis=0)
+                others[variable] = False
+                linked.append(np.flatnonzero(others))
+        owner_first = np.cumsum([0, *sizes]).astype(np.int32)
+        return SurroundingSets(number, owner_first, *csr(families), *csr(linked))
 
     def _links(self, variable):
         """Which variables are in a family with this one, in each DAG."""

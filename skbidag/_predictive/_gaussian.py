@@ -17,10 +17,11 @@ from itertools import chain
 import numpy as np
 from sklearn.utils import check_array, gen_batches
 
+from skbidag._core._alike import Surroundings
+from skbidag._core._normal_mixture import NormalMixture
 from skbidag._core._predictive import Weights
-from skbidag._core._student import Cell, NormalMixture, Regressions
-from skbidag._data import unique_rows
-from skbidag._predictive._families import TILE, csr, padded
+from skbidag._core._student import Cell, Regressions
+from skbidag._predictive._families import TILE, csr, padded, row_slices
 from skbidag._predictive._predictor import Predictor
 from skbidag._sklearn import _check_n_features
 
@@ -30,6 +31,9 @@ from skbidag._sklearn import _check_n_features
 # variables, errors were 2e-8 in the worst cell of 10,000 rows; with few rows, ten times
 # the limit in the worst (tests/test_predictive.py).
 FEW_BLANKETS, LARGEST_ERROR = 10, 1e-6
+
+# Numbers that are kept of the clusters of a row's unobserved cells
+MOST_KEPT = 1 << 20
 
 # Rows of which the densities of all families stay near the processor
 ROWS_IN_CACHE = 8 * TILE
@@ -54,24 +58,20 @@ class LinearPredictor(Predictor):
 
     def _expectations(self, z, missing):
         """Expectations where every DAG is a normal distribution, as deviations."""
-        result = np.empty_like(z)
-        for rows in _alike(missing):
-            unobserved = np.flatnonzero(missing[rows[0]]).astype(np.int32)
-            touched = self._touched(unobserved)
-            tiles = _tiles(z[rows])
+        result = np.empty(missing.shape)
+        for rows in row_slices(len(z), len(self.families.node)):
+            here = np.ascontiguousarray(z[rows])
             self._mixture.expect(
-                tiles,
-                len(rows),
-                unobserved,
-                touched.view(np.uint8),
-                self._known_weights(z[rows], touched),
+                here,
+                np.ascontiguousarray(missing[rows]).view(np.uint8),
+                self._log_densities(here),
+                result[rows],
             )
-            result[rows] = _rows(tiles, z.shape[1])[: len(rows)]
         return result
 
-    def _touched(self, unobserved):
-        """Which families have an unobserved cell."""
-        return self.families.has[:, unobserved].any(axis=1)
+    def _log_densities(self, z):
+        """Log densities of all families in rows, where they are not normal."""
+        return np.empty((0, 0))
 
     @cached_property
     def _mixture(self):
@@ -84,68 +84,49 @@ class LinearPredictor(Predictor):
         pairs = zip(families.node, families.parents, strict=True)
         return [self.score.regression(node, parents) for node, parents in pairs]
 
-    def _make_mixture(self, *densities, scale=1.0):
-        """The DAGs' precision matrices, each as rows w_i / √v_i, times a number."""
+    def _make_mixture(self):
+        """The DAGs' precision matrices, each as rows w_i / √v_i."""
+        log_roots = -0.5 * np.log([variance for _, variance in self._regression])
+        families = self.families
+        return NormalMixture(
+            families.of_dag_by_dag,
+            Surroundings(*families.surroundings),
+            *self._roots(),
+            families.log_shares + log_roots[families.of_dag].sum(axis=0),
+            most_kept=MOST_KEPT,
+        )
+
+    def _roots(self, scale=1.0):
+        """The rows of the families, times a number, as lists one after the other."""
         families = self.families
         pairs = zip(families.parents, families.node, strict=True)
         roots = [
             np.append(-coefficients, 1.0) * (scale / np.sqrt(variance))
             for coefficients, variance in self._regression
         ]
-        return NormalMixture(
-            families.of_dag_by_dag,
-            *csr([[*parents, node] for parents, node in pairs]),
-            np.concatenate(roots),
-            *densities,
-        )
-
-    def _known_weights(self, z, touched):
-        """Log weights of DAGs in rows, without what depends on unobserved cells.
-
-        Parameters
-        ----------
-        z : ndarray of shape (n_rows, n_features)
-            The rows.
-        touched : ndarray of bool, shape (n_families,)
-            Which families have an unobserved cell.
-        """
-        families = self.families
-        log_roots = -0.5 * np.log([variance for _, variance in self._regression])
-        weights = families.log_shares + log_roots[families.of_dag].sum(axis=0)
-        return np.repeat(weights[:, None], padded(len(z)), axis=1)
+        members = csr([[*parents, node] for parents, node in pairs])
+        return *members, np.concatenate(roots)
 
 
 class ConstantsPredictor(LinearPredictor):
     """The same where regressions have constants, beside deviations from the mean.
 
-    A constant is the coefficient of one more variable, which is 1 in every row, and
-    whose own family is the last.
+    A constant is the coefficient of one more variable, which is 1 in every row.
     """
 
     def _expectations(self, z, missing):
-        ones = np.ones((len(z), 1))
-        larger = np.hstack([z, ones]), np.hstack([missing, ones == 0])
-        return super()._expectations(*larger)[:, :-1]
+        return super()._expectations(np.hstack([z, np.ones((len(z), 1))]), missing)
 
-    def _touched(self, unobserved):
-        return np.append(super()._touched(unobserved), False)
-
-    def _make_mixture(self):
+    def _roots(self):
         families = self.families
-        n_dags, one = families.of_dag_by_dag.shape
         members, roots = [], []
         for node, parents, (coefficients, variance) in zip(
             families.node, families.parents, self._regression, strict=True
         ):
             constant = self.score.constant(node, parents)
-            members.append([*parents, node, one])
+            members.append([*parents, node, self.samples.n_features])
             roots.append(np.array([*-coefficients, 1.0, -constant]) / np.sqrt(variance))
-        own = np.full((n_dags, 1), len(members), dtype=np.int32)
-        return NormalMixture(
-            np.hstack([families.of_dag_by_dag, own]),
-            *csr([*members, [one]]),
-            np.concatenate([*roots, [1.0]]),
-        )
+        return *csr(members), np.concatenate(roots)
 
 
 class StudentMixin(ABC):
@@ -274,13 +255,19 @@ class StudentPredictor(StudentMixin, LinearPredictor):
     # and what follows is exact. In others it is for many degrees of freedom.
 
     def _make_mixture(self):
-        # from variances to what they are estimated from
-        return super()._make_mixture(self._of_families, scale=(self.df - 2) ** -0.5)
+        families = self.families
+        return NormalMixture(
+            families.of_dag_by_dag,
+            Surroundings(*families.surroundings),
+            # from variances to what they are estimated from
+            *self._roots(scale=(self.df - 2) ** -0.5),
+            families.log_shares,
+            self._of_families,
+            MOST_KEPT,
+        )
 
-    def _known_weights(self, z, touched):
-        of_dag = self.families.of_dag_by_dag
-        terms = self._densities(z, self._of_families)
-        return self._log_weights(terms, np.where(touched[of_dag], np.int32(-1), of_dag))
+    def _log_densities(self, z):
+        return self._densities(z, self._of_families)
 
 
 class OwnRowsPredictor(StudentMixin, ConstantsPredictor):
@@ -302,16 +289,6 @@ class OwnRowsPredictor(StudentMixin, ConstantsPredictor):
     def _members(self):
         one = self.samples.n_features
         return [((*parents, one), child) for parents, child in super()._members]
-
-
-def _alike(missing):
-    """Rows that miss the same cells, so many at once as stay near the processor."""
-    _, _, pattern = unique_rows(missing)
-    by_pattern = np.argsort(pattern, kind="stable")
-    starts = np.flatnonzero(np.diff(pattern[by_pattern])) + 1
-    for rows in np.split(by_pattern, starts):
-        for part in gen_batches(len(rows), ROWS_IN_CACHE):
-            yield rows[part]
 
 
 def _expectation(cell, z, log_weights):
@@ -336,9 +313,3 @@ def _tiles(z):
     whole[: len(z)] = z
     tiles = whole.reshape(-1, TILE, z.shape[1]).transpose(0, 2, 1)
     return np.ascontiguousarray(tiles.reshape(-1, TILE))
-
-
-def _rows(tiles, n_features):
-    """The rows that tiles are of, with those they were filled up by."""
-    rows = tiles.reshape(-1, n_features, TILE).transpose(0, 2, 1)
-    return rows.reshape(-1, n_features)

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from skbidag._data import check_weights, columns_of, encode_column, unique_rows
+from skbidag.scores._pair_evidence import PairEvidence
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bge import BGe
 from skbidag.scores.capabilities import (
@@ -368,6 +369,17 @@ class InterventionalMixedScore(
 ):
     """The same of a score of mixed data."""
 
+    def _fit(self, X, sample_weight):
+        super()._fit(X, sample_weight)
+        self._keep_pairs(*self.test_data(X, sample_weight), self.interventions)
+
+    def _keep_pairs(self, rows, weights, cells):
+        """Keep what gives Bayes factors of pairs, on rows that are encoded."""
+        counts, walks, part = weights > 0, None, self.scores_[0]
+        if isinstance(part, EvidenceScore):
+            walks = part.walks_over(rows[counts], weights[counts])
+        self._pairs = None if walks is None else PairEvidence(walks, cells[counts])
+
     @property
     def is_categorical_(self):
         """Which columns are categorical."""
@@ -410,7 +422,9 @@ class InterventionalMixedScore(
         return self.scores_[node].sample_predictive_rows(rows, node, parents, rng)
 
     def log_bayes_factors(self, node, parents, others):
-        return self.scores_[node].log_bayes_factors(node, parents, others)
+        """Of the rows in which neither of the two was set, or of those of the node."""
+        of_node = self.scores_[node] if self._pairs is None else self._pairs
+        return of_node.log_bayes_factors(node, parents, others)
 
     def typical(self, node):
         return self.scores_[node].typical(node)
@@ -423,6 +437,17 @@ class InterventionalMixedCompletableScore(
     InterventionalCompletable, InterventionalMixedScore
 ):
     """The same of a score whose data may have missing cells."""
+
+    def with_rows(self, rows, weights, which=None, beside=None):
+        score = super().with_rows(rows, weights, which, beside)
+        cells = self.interventions if which is None else self.interventions[which]
+        score._keep_pairs(rows, weights, cells)
+        return score
+
+    def with_prior_of(self, rows, weights):
+        score = super().with_prior_of(rows, weights)
+        score._keep_pairs(rows, weights, self.interventions)
+        return score
 
 
 class InterventionalCellScore(InterventionalMixedCompletableScore, CellParameterScore):

@@ -21,8 +21,12 @@ from skbidag.scores._scatter import weighted_scatter
 # Sweeps over all cells before any is kept, of no more than so many rows
 N_WARM_UP, MOST_WARM_UP = 50, 10_000
 
-# Sweeps in which the rows that took no part in these come to join
+# Sweeps in which the rows that took no part in these come to join, or in which those
+# of a completion come from the covariances of another to their own
 N_SETTLING = 5
+
+# Draws that are kept of each row of a completion, of which there are hundreds
+MOST_DRAWS_AGAIN = 10
 
 # Draws that are kept of each row, fewer where they are too many numbers
 MOST_DRAWS, FEWEST_DRAWS, MOST_NUMBERS = 30, 3, 3_000_000
@@ -132,7 +136,7 @@ def information(shares):
     return float(of_pairs**2)
 
 
-def draw_latents(rows, counts, cuts, divides):
+def draw_latents(rows, counts, cuts, levels, precision=None):
     """Rows in which ordered categories are drawn as normal variables.
 
     Parameters
@@ -143,8 +147,10 @@ def draw_latents(rows, counts, cuts, divides):
         How often each row counts.
     cuts : dict
         The thresholds of each ordinal column.
-    divides : ndarray of bool of shape (n_features,)
-        The categorical columns without an order.
+    levels : ndarray of int of shape (n_features,)
+        How many levels the categorical columns without an order have, 0 for all others.
+    precision : ndarray, default=None
+        What was returned for rows that are nearly the same, which saves a warm-up.
 
     Returns
     -------
@@ -157,8 +163,11 @@ def draw_latents(rows, counts, cuts, divides):
     weights : ndarray of shape (n_drawn,)
         What each row is worth: their sum is that of `counts` times what is known of
         them, see :func:`information`.
+    precision : ndarray
+        The inverse of the covariance matrix of ordinal columns, numbers and levels,
+        standardized.
     """
-    ordinal = np.array(sorted(cuts))
+    ordinal, divides = np.array(sorted(cuts)), levels > 0
     codes = rows[:, ordinal].astype(np.intp)
     scores = [normal_scores(cuts[j]) for j in ordinal]
     known = rows.copy()
@@ -173,8 +182,13 @@ def draw_latents(rows, counts, cuts, divides):
         (edge[code], edge[code + 1])
         for edge, code in zip(edges, codes[which].T, strict=True)
     ]
-    others = _others(known[which], weights, ordinal, divides)
-    draws = _draw(known[which][:, ordinal], classes, others, weights)
+    others = _others(known[which], weights, ordinal, levels)
+    start = known[which][:, ordinal]
+    columns = np.column_stack([_standardized(start, weights), others])
+    if precision is None:
+        draws, precision = _draw(columns, classes, weights)
+    else:
+        draws = _draw_again(columns, classes, weights, precision)
 
     shares = np.ones(rows.shape[1])
     shares[ordinal] = [share_of_information(cuts[j]) for j in ordinal]
@@ -182,19 +196,19 @@ def draw_latents(rows, counts, cuts, divides):
     drawn = seen.copy()
     drawn[:, ordinal] = np.concatenate(draws)
     weights = np.tile(weights * information(shares) / len(draws), len(draws))
-    return _condensed(drawn, seen, weights, ordinal, divides)
+    return *_condensed(drawn, seen, weights, ordinal, divides), precision
 
 
-def _others(rows, weights, ordinal, divides):
+def _others(rows, weights, ordinal, levels):
     """The other columns, levels as columns of 0 and 1, standardized."""
-    continuous = ~divides
+    continuous = levels == 0
     continuous[ordinal] = False
-    levels = [
+    of_levels = [
         rows[:, j] == level
-        for j in np.flatnonzero(divides)
-        for level in np.unique(rows[:, j])[1:]
+        for j in np.flatnonzero(levels)
+        for level in range(1, levels[j])
     ]
-    others = np.column_stack([rows[:, continuous], *levels]).astype(np.float64)
+    others = np.column_stack([rows[:, continuous], *of_levels]).astype(np.float64)
     if not others.shape[1]:
         return others
     largest = np.abs(others).max(axis=0)
@@ -207,36 +221,66 @@ def _standardized(columns, weights):
     return (columns - mean) / np.where(deviation > 0, deviation, 1.0)
 
 
-def _draw(start, classes, others, weights):
-    """Draws of the latent columns from the last sweeps."""
+def _draw(columns, classes, weights):
+    """Draws of the latent columns from the last sweeps, and their precision."""
     rng = np.random.RandomState(0)
-    n, n_rows = start.shape[1], len(start)
-    columns = np.column_stack([_standardized(start, weights), others])
+    n, n_rows = len(classes), len(columns)
     step = -(-n_rows // MOST_WARM_UP)
     some, few = slice(None, None, step), columns[::step].copy()
     some_classes = [(low[some], high[some]) for low, high in classes]
     for _ in range(N_WARM_UP):
         precision = _precision(few, weights[some])
-        _sweep(few, precision, some_classes, weights[some], rng)
+        _sweep(few, precision, some_classes, rng)
+        # classes tell nothing of units, which would drift
+        few[:, :n] = _standardized(few[:, :n], weights[some])
     columns[some], precision = few, _precision(few, weights[some])
-    n_draws = MOST_NUMBERS // (n_rows * columns.shape[1])
-    n_draws = min(max(n_draws, FEWEST_DRAWS), MOST_DRAWS)
-    draws = []
+    n_draws = _n_draws(columns, MOST_DRAWS)
+    draws, covariances = [], []
     for _ in range(n_draws + (N_SETTLING if step > 1 else 0)):
-        _sweep(columns, precision, classes, weights, rng)
+        _sweep(columns, precision, classes, rng)
+        columns[:, :n] = _standardized(columns[:, :n], weights)
         precision = _precision(columns, weights)
         draws.append(columns[:, :n].copy())
-    return draws[-n_draws:]
+        covariances.append(np.linalg.inv(precision))
+    return draws[-n_draws:], np.linalg.inv(np.mean(covariances[-n_draws:], axis=0))
+
+
+def _draw_again(columns, classes, weights, precision):
+    """Draws of the latent columns with covariances that are nearly known.
+
+    A few sweeps take them most of the way to those of these rows; halves of steps, so
+    that they do not take over the noise of single draws.
+    """
+    rng, n = np.random.RandomState(0), len(classes)
+    covariance = np.linalg.inv(precision)
+    for _ in range(N_SETTLING):
+        _sweep(columns, precision, classes, rng)
+        covariance = (covariance + _covariance(columns, weights)) / 2
+        precision = np.linalg.inv(covariance)
+    n_draws, draws = _n_draws(columns, MOST_DRAWS_AGAIN), []
+    for _ in range(n_draws):
+        _sweep(columns, precision, classes, rng)
+        draws.append(columns[:, :n].copy())
+    return draws
+
+
+def _n_draws(columns, most):
+    """How many draws of each row there are to be."""
+    return min(max(MOST_NUMBERS // columns.size, FEWEST_DRAWS), most)
 
 
 def _precision(columns, weights):
-    """Inverse of the covariance matrix."""
+    return np.linalg.inv(_covariance(columns, weights))
+
+
+def _covariance(columns, weights):
+    """The covariance matrix, with some weight on none."""
     total, _, scatter = weighted_scatter(columns, weights)
     scatter[np.diag_indices(len(scatter))] += PRIOR_ROWS
-    return np.linalg.inv(scatter / (total + PRIOR_ROWS))
+    return scatter / (total + PRIOR_ROWS)
 
 
-def _sweep(columns, precision, classes, weights, rng):
+def _sweep(columns, precision, classes, rng):
     """Draw the latent columns, the first ones, one after the other."""
     for j, (low, high) in enumerate(classes):
         spread = 1 / np.sqrt(precision[j, j])
@@ -244,9 +288,6 @@ def _sweep(columns, precision, classes, weights, rng):
         pull = np.einsum("ij,j->i", columns, precision[j])
         center = columns[:, j] - pull * spread**2
         columns[:, j] = _truncated(center, spread, low, high, rng)
-    # classes tell nothing of units, which would drift
-    n = len(classes)
-    columns[:, :n] = _standardized(columns[:, :n], weights)
 
 
 def _truncated(center, spread, low, high, rng):

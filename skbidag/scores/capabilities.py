@@ -602,6 +602,23 @@ class EvidenceScore(ABC):
             Each positive where the data are for the edge.
         """
 
+    def walks_over(self, rows, weights):
+        """What gives Bayes factors of parts of other rows, with the score's prior.
+
+        Parameters
+        ----------
+        rows : ndarray of float64 of shape (n_samples, n_features)
+            Encoded rows.
+        weights : ndarray of float64 of shape (n_samples,)
+            How often each counts, positive.
+
+        Returns
+        -------
+        walks : MixedWalks or None
+            None where a score has no other factors than those of its own data.
+        """
+        return None
+
 
 class CorrelationScore(ABC):
     """A score that has read all that PC's test of partial correlations asks for."""

@@ -338,7 +338,7 @@ class ConditionalGaussian(
             )
         self._set_prior(rows, counts, mean, unit)
 
-    def _take_rows(self, rows, counts):
+    def _take_rows(self, rows, counts, precision=None):
         """Keep the rows, and draw what of ordinal columns is not seen."""
         self._rows, self._row_counts = rows, counts
         self._cuts = {
@@ -352,8 +352,8 @@ class ConditionalGaussian(
         }
         self._scores = {k: normal_scores(cuts) for k, cuts in self._cuts.items()}
         if self._cuts:
-            self._drawn, self._seen_rows, self._counts = draw_latents(
-                rows, counts, self._cuts, self.divides_
+            self._drawn, self._seen_rows, self._counts, self._precision = draw_latents(
+                rows, counts, self._cuts, self._levels_of_cells, precision
             )
         else:
             self._drawn = self._seen_rows = rows
@@ -366,17 +366,13 @@ class ConditionalGaussian(
             rows = np.concatenate([known, rows])
             weights = np.concatenate([counts, weights])
         score = copy(self)
-        score._set_prior(*_distinct(rows, weights), self._mean, self._unit)
+        rows, counts = _distinct(rows, weights)
+        # latent values are drawn with covariances that start from these rows'
+        score._take_rows(rows, counts, self._precision if self._cuts else None)
+        score._set_prior(rows, counts, self._mean, self._unit)
         return score
 
     def with_prior_of(self, rows, weights):  # noqa: D102
-        if self.is_ordinal_.any():
-            name = self._column_name(int(np.argmax(self.is_ordinal_)))
-            raise ValueError(
-                f"Column {name} is ordinal: beside it no missing cells can be drawn. "
-                "ConditionalGaussian(ordinal=None) takes it as a category without "
-                "order; with missing='drop' rows with missing cells are left out."
-            )
         score = copy(self)
         score._set_rows(*_distinct(rows, weights))
         return score
@@ -408,19 +404,24 @@ class ConditionalGaussian(
         self._seen_values = self._values
         if self._cuts:
             self._seen_values = self._deviations(self._seen_rows)
-        counts = self._counts
-        # a number, or a class of one, is a constant among cells
-        n_levels = np.where(self.divides_, self.n_levels_, 0)
         self._surplus = self.alpha_mu + 1.0
         self._prior_scale = self.alpha_mu**2 / (self.alpha_mu + 1)
-        levels = np.maximum(n_levels, 1)
-        codes = _collapse(self._codes, counts, levels)
+        levels = np.maximum(self._levels_of_cells, 1)
+        codes = _collapse(self._codes, self._counts, levels)
         self._categorical_walks = Walks(*_kernel_rows(*codes), levels)
-        self._walks = MixedWalks(
-            np.ascontiguousarray(self._codes.T),
-            self._values,
+        self._walks = self._make_walks(self._codes, self._values, self._counts)
+
+    @property
+    def _levels_of_cells(self):
+        """Levels of what divides; a number, or a class of one, is a constant there."""
+        return np.where(self.divides_, self.n_levels_, 0)
+
+    def _make_walks(self, codes, values, counts):
+        return MixedWalks(
+            np.ascontiguousarray(codes.T),
+            values,
             counts,
-            n_levels,
+            self._levels_of_cells,
             float(self.equivalent_sample_size),
             float(self.alpha_mu),
             self._surplus,
@@ -646,36 +647,14 @@ class ConditionalGaussian(
         self._fill(node, parents, others, others, n, table, only_full=True)
         return table[0, :n]
 
-    def log_bayes_factors(self, node, parents, others):
-        """By how much one more parent raises the log marginal likelihood.
+    def log_bayes_factors(self, node, parents, others):  # noqa: D102
+        return self._walks.log_bayes_factors(node, parents, others)
 
-        Parameters
-        ----------
-        node : int
-            The child.
-        parents : sequence of int
-            Its parents.
-        others : ndarray of int
-            Further parents, one at a time.
-
-        Returns
-        -------
-        log_factors : ndarray of shape (n_others,)
-            Without the prior over edges. They are the same with child and further
-            parent exchanged.
-        """
-        table, no_prior = np.empty((1, len(others) + 1)), np.zeros(self.n_features_in_)
-        self._walks.fill_table(
-            node,
-            parents,
-            others,
-            np.arange(len(others)),
-            len(others),
-            no_prior,
-            table,
-            only_full=True,
-        )
-        return table[0, :-1] - table[0, -1]
+    def walks_over(self, rows, weights):  # noqa: D102
+        if self.is_ordinal_.any():
+            return None  # what is not seen of them was drawn for the rows of the fit
+        codes = np.where(self.divides_, rows, 0).astype(np.int32)
+        return self._make_walks(codes, self._deviations(rows), weights)
 
     def pair_scores(self, node, parents, others=None):  # noqa: D102
         n = self.n_features_in_
