@@ -328,6 +328,43 @@ def evidence_skeleton(
     )
 
 
+def correlation_skeleton(
+    correlation,
+    n_samples,
+    *,
+    alpha,
+    forbidden=None,
+    required=None,
+    max_conditioning=None,
+    n_jobs=None,
+    orient=False,
+):
+    """Skeleton by PC-stable with Fisher's z, of correlations that are known.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (n_features, n_features)
+        The correlations; those of a constant column are 0.
+    n_samples : float
+        Number of rows, the sum of their weights.
+    alpha, forbidden, required, max_conditioning, n_jobs, orient
+        As in :func:`pc_skeleton`.
+
+    Returns
+    -------
+    result : PCResult
+        The skeleton, the CPDAG and the numbers of tests.
+    """
+    _check_settings(correlation, alpha, max_conditioning)
+    forbidden = _check_edges(forbidden, len(correlation), "forbidden")
+    required = _check_edges(required, len(correlation), "required")
+    _check_contradictions(forbidden, required)
+    test = _FisherZ(correlation, n_samples, alpha)
+    return _search_and_orient(
+        test, forbidden, required, max_conditioning, n_jobs, orient
+    )
+
+
 def _search_and_orient(test, forbidden, required, max_conditioning, n_jobs, orient):
     """The compiled search, and what causal-learn makes of its separating sets."""
     banned, kept = forbidden & forbidden.T, required | required.T
@@ -440,16 +477,20 @@ class _FisherZ:
     # need up to 137,000.
     most_tests = 20_000_000
 
-    def __init__(self, X, sample_weight, alpha):
+    def __init__(self, correlation, n_samples, alpha):
+        self.quantile = -ndtri(alpha / 2)
+        self.cost = 1.5  # nanoseconds per test, roughly
+        self.correlation, self.n_samples = correlation, n_samples
+
+    @classmethod
+    def of_rows(cls, X, sample_weight, alpha):
+        """The test of rows and their weights."""
         X = X.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
         if bad.size:
             raise ValueError(f"Column {bad[0]} of X has missing or infinite values.")
-        self.quantile = -ndtri(alpha / 2)
-        self.cost = 1.5  # nanoseconds per test, roughly
         weight = np.ones(len(X)) if sample_weight is None else sample_weight
-        self.n_samples = weight.sum()
-        self.correlation = _correlation(X, weight)
+        return cls(_correlation(X, weight), weight.sum(), alpha)
 
     def where_left_alone(self, X, sample_weight, interventions):
         """The test of each pair on the rows in which neither of the two was set."""
@@ -572,7 +613,7 @@ class _Contingency:
 
 
 _COMPILED = {
-    "fisherz": _FisherZ,
+    "fisherz": _FisherZ.of_rows,
     "chisq": partial(_Contingency, likelihood_ratio=False),
     "gsq": partial(_Contingency, likelihood_ratio=True),
 }

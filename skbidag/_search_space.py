@@ -24,7 +24,7 @@ from skbidag._pc import evidence_skeleton
 from skbidag._skeleton import PCSkeleton, with_test_for
 from skbidag._tables import outsiders_within_budget
 from skbidag.graphs import align_labels, reorder
-from skbidag.scores.capabilities import EvidenceScore
+from skbidag.scores.capabilities import CorrelationScore, EvidenceScore
 
 # The largest permissible set where not everything can be had.
 USUAL_PARENTS = 14
@@ -319,7 +319,9 @@ def edges_by_word(word, problem, pc):
         )
         # Undecided edges go unmentioned: the score decides, and `trim` names a node
         # that has too many.
-        return constrained._find_edges(problem.data, problem.weights, problem.cells)
+        return constrained._find_edges(
+            problem.data, problem.weights, problem.cells, known_correlations(problem)
+        )
     if word in ("ges", "glasso") and has_both_kinds(problem):
         raise ValueError(f"search_space='{word}' needs data of one kind.")
     if word == "ges":
@@ -332,6 +334,14 @@ def edges_by_word(word, problem, pc):
         f"search_space must be 'pc', 'ges', 'glasso', 'exact', 'iterative', 'full', an "
         f"array, a callable, an estimator or a list of these; got {word!r}."
     )
+
+
+def known_correlations(problem):
+    """What the score knows for PC's tests, if that is of the rows as they were seen."""
+    as_seen = problem.cells is None and problem.completion is None
+    if as_seen and isinstance(problem.score, CorrelationScore):
+        return problem.score.correlations()
+    return None
 
 
 def takes_holes(estimator):

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from itertools import zip_longest
 from numbers import Integral, Real
 from typing import Self
@@ -15,7 +16,7 @@ from skbidag._constraints import resolve_constraints
 from skbidag._data import check_weights, display_name, names_of
 from skbidag._interventions import resolve_interventions
 from skbidag._kinds import column_kinds, warn_of_guesses
-from skbidag._pc import pc_skeleton
+from skbidag._pc import correlation_skeleton, pc_skeleton
 from skbidag._sklearn import (
     Interval,
     StrOptions,
@@ -222,8 +223,11 @@ class PCSkeleton(BaseEstimator):
             )
         return self
 
-    def _find_edges(self, X, sample_weight=None, cells=None):
-        """Fit without a word on undecided edges, and return the permitted ones."""
+    def _find_edges(self, X, sample_weight=None, cells=None, correlations=None):
+        """Fit without a word on undecided edges, and return the permitted ones.
+
+        `correlations` of the same rows, and their number, save reading these again.
+        """
         self._validate_params()
         _check_feature_names(self, X, reset=True)
         test = self._usual_test(X, sample_weight) if self.test == "auto" else self.test
@@ -238,19 +242,25 @@ class PCSkeleton(BaseEstimator):
         )
         if sample_weight is not None:
             sample_weight = check_weights(sample_weight, _num_samples(X))
-        results = [
-            pc_skeleton(
+        if correlations is not None and test == "fisherz" and self.accelerate:
+            find = partial(correlation_skeleton, *correlations)
+        else:
+            find = partial(
+                pc_skeleton,
                 X,
-                alpha=alpha,
                 test=test,
                 sample_weight=sample_weight,
                 interventions=cells,
+                random_state=self.random_state,
+                accelerate=self.accelerate,
+            )
+        results = [
+            find(
+                alpha=alpha,
                 forbidden=constraints.forbidden,
                 required=constraints.required,
                 max_conditioning=self.max_conditioning,
                 n_jobs=self.n_jobs,
-                random_state=self.random_state,
-                accelerate=self.accelerate,
                 orient=self.orient,
             )
             for alpha in self._levels(n_features)

@@ -34,7 +34,8 @@ class Workspace:
     """
 
     def __init__(self):
-        self._slabs = []
+        self._slabs, self._last = {}, 0
+        self._owners = {}  # number of the slab, by the memory that it is of
         self._spans = []  # of free memory: number of the slab, start, end
         self._lock = threading.Lock()
 
@@ -54,9 +55,7 @@ class Workspace:
         with self._lock:
             fitting = [span for span in self._spans if span[2] - span[1] >= room]
             if not fitting:
-                self._slabs.append(_aligned(max(room, SLAB)))
-                fitting = [(len(self._slabs) - 1, 0, len(self._slabs[-1]))]
-                self._spans += fitting
+                fitting = [self._new_slab(max(room, SLAB))]
             span = min(fitting, key=lambda span: span[2] - span[1])
             slab, start, end = span
             place = self._spans.index(span)
@@ -64,14 +63,28 @@ class Workspace:
             self._spans[place : place + 1] = left
             return self._slabs[slab][start : start + size].reshape(shape)
 
+    def _new_slab(self, size):
+        """The span of a new slab. As much goes that is free, but in too small slabs."""
+        wanted = size
+        for span in self._spans.copy():
+            slab, start, end = span
+            if wanted > 0 and end - start == len(self._slabs[slab]):
+                wanted -= end
+                self._spans.remove(span)
+                del self._owners[id(self._slabs.pop(slab).base)]
+        self._last += 1
+        memory = self._slabs[self._last] = _aligned(size)
+        self._owners[id(memory.base)] = self._last
+        self._spans.append((self._last, 0, size))
+        return self._spans[-1]
+
     def give(self, array):
         """Give back an array that `take` gave, which nobody may use any more.
 
         Arrays from elsewhere are left alone.
         """
         with self._lock:
-            owners = [memory.base for memory in self._slabs]
-            slab = next((k for k, o in enumerate(owners) if o is array.base), None)
+            slab = self._owners.get(id(array.base))
             if slab is None:
                 return
             start = (array.ctypes.data - self._slabs[slab].ctypes.data) // 8

@@ -5,6 +5,7 @@ import pytest
 
 from skbidag._constraints import resolve_constraints
 from skbidag._core._grow_shrink import GrowShrinkOrder
+from skbidag._parallel import run_threads
 from skbidag._problem import Problem
 from skbidag._search._free_orders import FreeOrders
 from skbidag.datasets import make_discrete_network, make_gaussian_network
@@ -134,6 +135,28 @@ def test_removal_scores(score):
         score.local_score(0, [k for k in parents if k != parent]) for parent in parents
     ]
     np.testing.assert_allclose(score.removal_scores(0, parents), expected)
+
+
+def test_looking_ahead_scores_what_a_sweep_asks_for(score):
+    def state_at(order):
+        state = GrowShrinkOrder(score, *constraints(), N, GAIN)
+        state.set_order(order)
+        return state
+
+    nodes = np.flatnonzero(~constraints()[2])
+    best = state_at(nodes)
+    while sum(map(best.relocate, nodes)):
+        pass
+    ahead, plain = state_at(best.order), state_at(best.order)
+    n_sets = ahead.n_sets
+    run_threads(ahead.look_ahead, nodes, n_jobs=2)
+    n_ahead = ahead.n_sets
+    assert n_ahead > n_sets
+    for state in (ahead, plain):
+        assert not sum(map(state.relocate, nodes))
+        assert state.n_sets == n_ahead
+        assert state.log_score == best.log_score
+        np.testing.assert_array_equal(state.adjacency(), best.adjacency())
 
 
 def free_orders(seed=0):

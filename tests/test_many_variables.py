@@ -11,6 +11,7 @@ from skbidag._constraints import resolve_constraints
 from skbidag._core._graphs import Descent, reachable
 from skbidag._core._order import OrderChain
 from skbidag._problem import Problem
+from skbidag._search import _free_orders
 from skbidag._search._crossover import best_of_both, crossover
 from skbidag._search._orders import random_order, search_orders
 from skbidag._search._reversals import Reversals
@@ -257,6 +258,7 @@ def test_reversals_among_many(seed, monkeypatch):
 def test_search_among_many_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(_outsiders, "FEW_FEATURES", 20)
     monkeypatch.setattr(_outsiders, "MOST_OUTSIDERS", 6)
+    monkeypatch.setattr(_free_orders, "MOST_SWEPT", 20)
     network = make_gaussian_network(300, 50, expected_parents=2.0, random_state=5)
     fits = [
         IterativeSearchStructure(n_draws=0, n_jobs=n_jobs, random_state=0).fit(

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 from fractions import Fraction
 from functools import partial
 
@@ -22,9 +23,10 @@ from skbidag.scores import (
     GaussianBIC,
     GaussianScore,
     GaussianTerms,
-    _gaussian,
+    _scatter,
 )
-from skbidag.scores._gaussian import least_residual_share, weighted_scatter
+from skbidag.scores._gaussian import least_residual_share
+from skbidag.scores._scatter import weighted_scatter
 
 # The reference values, and the twins here, have the mean 0 and one scale for all.
 PaperBGe = partial(BGe, prior="paper", edge_penalty=1.0)
@@ -709,11 +711,66 @@ def test_scatter_does_not_depend_on_blocks(monkeypatch):
     weights = np.ones(3000)
     _, mean, scatter = weighted_scatter(X, weights)
     assert_allclose(scatter, np.cov(X.T) * 2999, rtol=1e-12)
-    monkeypatch.setattr(_gaussian, "BLOCK_SIZE", 700)
-    monkeypatch.setattr(_gaussian, "SMALL_PRODUCT", 800)
+    monkeypatch.setattr(_scatter, "BLOCK_SIZE", 700)
+    monkeypatch.setattr(_scatter, "SMALL_PRODUCT", 800)
     _, again, in_blocks = weighted_scatter(X, weights)
     assert_array_equal(again, mean)
     assert_array_equal(in_blocks, scatter)
+
+
+@pytest.mark.parametrize("heaviest", [1, 3, 500])
+def test_long_sums_are_exact(monkeypatch, heaviest):
+    # sums of more weight than one go takes, and rows that weigh more by themselves
+    monkeypatch.setattr(_scatter, "LONGEST_SUM", 64)
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 3)) * [1.0, 1e3, 1e-4] + [5.0, 0.0, 0.0]
+    weights = rng.integers(1, heaviest + 1, 300).astype(float)
+    _, mean, scatter = weighted_scatter(X, weights)
+    expected = exact_scatter(X, weights, mean)
+    size = np.outer(*[np.sqrt(np.diag(expected))] * 2)
+    # what is left out, and the quotients here, are less than one in the last place
+    assert_allclose(scatter / size, expected / size, rtol=0, atol=2.0**-52)
+    rows = rng.permutation(np.repeat(X, weights.astype(int), axis=0))
+    monkeypatch.setattr(_scatter, "BLOCK_SIZE", 30)
+    _, again, of_rows = weighted_scatter(rows, np.ones(len(rows)))
+    assert_array_equal(again, mean)
+    assert_array_equal(of_rows, scatter)
+
+
+@pytest.mark.parametrize("score", [BGe(), BGe(prior="paper"), GaussianBIC()])
+def test_rows_are_not_copied(score):
+    X = np.random.default_rng(0).normal(size=(400_000, 5))
+    tracemalloc.start()
+    try:
+        score.fit(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # weights, a mask of finite numbers, and blocks of rows
+    assert peak < 0.75 * X.nbytes
+
+
+@pytest.mark.parametrize("score", [BGe(), BGe(prior="paper"), GaussianBIC()])
+def test_correlations_are_those_of_the_rows(score):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) * [1.0, 1e6, 1e-100, 1.0] + [0.0, 1e3, 0.0, 9.0]
+    X[:, 3] -= X[:, 0]
+    weights = rng.integers(0, 3, 60).astype(float)
+    correlation, n_samples = score.fit(X, sample_weight=weights).correlations()
+    assert n_samples == weights.sum()
+    rows = np.repeat(X, weights.astype(int), axis=0)
+    # about one mean and in one unit, or the reference would round away the second
+    expected = np.corrcoef(((rows - rows.mean(axis=0)) / rows.std(axis=0)).T)
+    assert_allclose(correlation, expected, atol=1e-12)
+
+
+def test_correlations_of_a_constant_are_zero():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    X[:, 1] = 0.1
+    for score in (BGe(), BGe(prior="paper")):
+        correlation, _ = score.fit(X).correlations()
+        assert not correlation[1, [0, 2]].any()
+        assert correlation[1, 1] == 1.0
 
 
 @pytest.mark.parametrize("score", [BGe(), GaussianBIC()])

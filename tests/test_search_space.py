@@ -45,6 +45,18 @@ def space_of(search_space, X, names=None, sample_weight=None, constraints=None):
     return permitted_edges(search_space, problem, pc=PCSkeleton())
 
 
+def test_pc_of_what_the_score_has_read(data):
+    constraints = resolve_constraints(8, forbidden_edges=[(0, 1), (1, 0)])
+    weights = np.random.default_rng(0).integers(0, 3, len(data)).astype(float)
+    for sample_weight in (None, weights):
+        score = BGe().fit(data, sample_weight=sample_weight)
+        problem = Problem(score, data, sample_weight, None, constraints)
+        assert_array_equal(
+            permitted_edges("pc", problem, pc=PCSkeleton()),
+            space_of("pc", data, None, sample_weight, constraints),
+        )
+
+
 # ------------------------------------------------------- edges in any shape
 
 

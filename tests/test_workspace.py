@@ -54,6 +54,19 @@ def test_small_arrays_share_a_slab():
     assert workspace.free_bytes == 8 * SLAB
 
 
+def test_free_slabs_make_room_for_larger_ones():
+    workspace = Workspace()
+    small = [workspace.take((SLAB,)) for _ in range(3)]
+    for array in small[1:]:
+        workspace.give(array)
+    large = workspace.take((2 * SLAB,))
+    # the two that were free are gone, the third is as it was
+    assert workspace.free_bytes == 0
+    workspace.give(small[0])
+    workspace.give(large)
+    assert workspace.free_bytes == 8 * 3 * SLAB
+
+
 def test_arrays_from_elsewhere_are_left_alone():
     workspace = Workspace()
     workspace.give(np.zeros(100))

@@ -29,6 +29,7 @@ from skbidag._core._vector cimport (
     skb_log,
     skb_outsider_scores,
     skb_subtract_multiple,
+    skb_subtract_share,
     skb_subtract_square,
 )
 
@@ -169,34 +170,39 @@ def fill_table(
 
 
 cdef double add_parent(
-    const double[:, ::1] matrix, const double[::1] floor, Py_ssize_t parent,
-    Py_ssize_t size, double[:, ::1] rows, double[::1] pivots,
-    double[::1] covariance, double[::1] variances,
+    const double *of_parent, double floor, Py_ssize_t parent, Py_ssize_t n,
+    Py_ssize_t size, double *rows, double *pivots, double *covariance,
+    double *variances, Py_ssize_t width,
 ) noexcept nogil:
-    """Condition on one more parent, the `size`-th, in place; returns its pivot."""
+    """Condition on one more parent, the `size`-th, in place; returns its pivot.
+
+    Its row of the matrix has n entries, all that is worked out has `width`.
+    """
     cdef:
-        Py_ssize_t n = matrix.shape[0], j, k
-        double factor, pivot
-    for j in range(n):
-        rows[size, j] = matrix[parent, j]
+        double *row = rows + size * width
+        Py_ssize_t k
+        double pivot
+    memcpy(row, of_parent, n * sizeof(double))
+    for k in range(n, width):
+        row[k] = 0.0
     for k in range(size):
-        factor = rows[k, parent] / pivots[k]
-        for j in range(n):
-            rows[size, j] -= factor * rows[k, j]
-    pivot = max(rows[size, parent], floor[parent])
+        skb_subtract_multiple(
+            row, row, rows + k * width, rows[k * width + parent] / pivots[k], width
+        )
+    pivot = max(row[parent], floor)
     pivots[size] = pivot
-    factor = covariance[parent] / pivot
-    for j in range(n):
-        covariance[j] -= factor * rows[size, j]
-        variances[j] -= rows[size, j] / pivot * rows[size, j]
+    skb_subtract_multiple(
+        covariance, covariance, row, covariance[parent] / pivot, width
+    )
+    skb_subtract_share(variances, row, pivot, width)
     return pivot
 
 
 def select_parents(
-    const double[:, ::1] matrix, const double[::1] floor, const double[::1] offset,
-    const double[::1] slope, double det_weight, const double[::1] log_odds,
-    Py_ssize_t node, const unsigned char[::1] allowed, Py_ssize_t max_size,
-    const Py_ssize_t[::1] kept, bint stop,
+    const double[:, ::1] matrix, const double[::1] diagonal, const double[::1] floor,
+    const double[::1] offset, const double[::1] slope, double det_weight,
+    const double[::1] log_odds, Py_ssize_t node, const unsigned char[::1] allowed,
+    Py_ssize_t max_size, const Py_ssize_t[::1] kept, bint stop,
 ):
     """Forward selection of parents: add the best until none raises the score.
 
@@ -205,8 +211,9 @@ def select_parents(
 
     Parameters
     ----------
-    matrix, floor, offset, slope, det_weight
-        As in :func:`fill_table`, `matrix` and `floor` for all variables.
+    matrix, diagonal, floor, offset, slope, det_weight
+        As in :func:`fill_table`, for all variables. (A diagonal by itself is read much
+        faster than that of a large matrix.)
     log_odds : (n,) array
         Log prior odds of each variable as a parent.
     node : int
@@ -233,7 +240,7 @@ def select_parents(
         Py_ssize_t size = 0, j, k, parent, n_kept = kept.shape[0]
         Py_ssize_t most = max(max_size, n_kept, 1)
         double log_det = 0.0, log_prior = 0.0, pivot, score, best, variance
-        double[:, ::1] rows = np.empty((most, n))
+        double[:, ::1] rows = np.empty((most, width))
         double[::1] pivots = np.empty(most)
         double[::1] covariance = np.zeros(width)
         double[::1] variances = np.ones(width)
@@ -244,7 +251,7 @@ def select_parents(
     with nogil:
         for j in range(n):
             covariance[j] = matrix[node, j]
-            variances[j] = matrix[j, j]
+            variances[j] = diagonal[j]
             floors[j] = floor[j]
             if allowed[j] and j != node:
                 bias[j] = log_odds[j]
@@ -276,7 +283,8 @@ def select_parents(
                 if parent < 0:
                     break
             pivot = add_parent(
-                matrix, floor, parent, size, rows, pivots, covariance, variances
+                &matrix[parent, 0], floor[parent], parent, n, size, &rows[0, 0],
+                &pivots[0], &covariance[0], &variances[0], width,
             )
             log_det += skb_log(pivot)
             log_prior += log_odds[parent]
@@ -287,15 +295,15 @@ def select_parents(
 
 
 def addition_scores(
-    const double[:, ::1] matrix, const double[::1] floor, const double[::1] offset,
-    const double[::1] slope, double det_weight, const double[::1] log_odds,
-    Py_ssize_t node, const Py_ssize_t[::1] parents,
+    const double[:, ::1] matrix, const double[::1] diagonal, const double[::1] floor,
+    const double[::1] offset, const double[::1] slope, double det_weight,
+    const double[::1] log_odds, Py_ssize_t node, const Py_ssize_t[::1] parents,
 ):
     """Scores of a node with its parents and one more, for each variable in turn.
 
     Parameters
     ----------
-    matrix, floor, offset, slope, det_weight, log_odds, node
+    matrix, diagonal, floor, offset, slope, det_weight, log_odds, node
         As in :func:`select_parents`.
     parents : (l,) array
         The parents, fewer than n - 1.
@@ -306,45 +314,52 @@ def addition_scores(
         -inf for the node itself and its parents.
     """
     cdef:
-        Py_ssize_t n = matrix.shape[0], size = parents.shape[0], j, k
+        Py_ssize_t n = matrix.shape[0], size = parents.shape[0], j, k, parent
         Py_ssize_t width = (n + 3) // 4 * 4  # whole vectors
         double log_det = 0.0, log_prior = 0.0
-        double[:, ::1] rows = np.empty((max(size, 1), n))
-        double[:, ::1] vectors = np.empty((5, width))
-        double[::1] pivots = np.empty(max(size, 1))
-        double[::1] covariance = vectors[0]
-        double[::1] variances = vectors[1]
-        double[::1] floors = vectors[2]
-        double[::1] bias = vectors[3]
-        double[::1] values = vectors[4]
+        double[::1] values = np.empty(width)
+        double *covariance = <double *> malloc(
+            ((size + 4) * width + size) * sizeof(double)
+        )
+        double *variances = covariance + width
+        double *floors = variances + width
+        double *bias = floors + width
+        double *rows = bias + width
+        double *pivots = rows + size * width
+    if covariance == NULL:
+        raise MemoryError
     with nogil:
-        for j in range(width):
-            covariance[j] = matrix[node, j] if j < n else 0.0
-            variances[j] = matrix[j, j] if j < n else 1.0
-            floors[j] = floor[j] if j < n else 1.0
-            bias[j] = log_odds[j] if j < n else -INFINITY
+        memcpy(covariance, &matrix[node, 0], n * sizeof(double))
+        memcpy(variances, &diagonal[0], n * sizeof(double))
+        memcpy(floors, &floor[0], n * sizeof(double))
+        memcpy(bias, &log_odds[0], n * sizeof(double))
+        for j in range(n, width):
+            covariance[j], variances[j], floors[j], bias[j] = 0.0, 1.0, 1.0, -INFINITY
         bias[node] = -INFINITY
         for k in range(size):
+            parent = parents[k]
             log_det += skb_log(
                 add_parent(
-                    matrix, floor, parents[k], k, rows, pivots, covariance, variances
+                    &matrix[parent, 0], floor[parent], parent, n, k, rows, pivots,
+                    covariance, variances, width,
                 )
             )
-            log_prior += log_odds[parents[k]]
-            bias[parents[k]] = -INFINITY
+            log_prior += log_odds[parent]
+            bias[parent] = -INFINITY
         skb_outsider_scores(
-            &values[0], &covariance[0], &variances[0], &floors[0], &bias[0],
+            &values[0], covariance, variances, floors, bias,
             max(covariance[node], floor[node]), floor[node],
             offset[size + 1] - det_weight * log_det + log_prior, slope[size + 1],
             det_weight, width,
         )
-    return np.asarray(values)[:n].copy()
+        free(covariance)
+    return np.asarray(values)[:n]
 
 
 def removal_scores(
-    const double[:, ::1] matrix, const double[::1] floor, const double[::1] offset,
-    const double[::1] slope, double det_weight, const double[::1] log_odds,
-    Py_ssize_t node, const Py_ssize_t[::1] parents,
+    const double[:, ::1] matrix, const double[::1] diagonal, const double[::1] floor,
+    const double[::1] offset, const double[::1] slope, double det_weight,
+    const double[::1] log_odds, Py_ssize_t node, const Py_ssize_t[::1] parents,
 ):
     """Scores of a node with its parents but one, for each of these in turn.
 
@@ -352,7 +367,7 @@ def removal_scores(
 
     Parameters
     ----------
-    matrix, floor, offset, slope, det_weight, log_odds, node
+    matrix, diagonal, floor, offset, slope, det_weight, log_odds, node
         As in :func:`select_parents`.
     parents : (l,) array
         The parents.

@@ -18,22 +18,26 @@ What stays true
 Cost
     Growing walks down a tree that each node has: at a set of parents stand the
     additions that pay, the best first, and each leads to the set with it. A set is
-    scored once, whatever order it is met in. A variable that stands nowhere in a node's
-    tree does not matter to it, so a relocation takes a walk for each variable that
-    does, and a glance at each of the others.
+    scored once, whatever order it is met in. What a walk looked at, it depends on: the
+    variables that it took, and those that it would have taken had they stood. Whether
+    any other one stands does not matter to the node. So a relocation takes a walk for
+    each node that looks at the one that moves, one wherever this one looks, and a
+    glance at each of the others.
 """
 
 cimport cython
 from libc.math cimport INFINITY
 from libc.stdlib cimport free, qsort, realloc
 
+from threading import Lock
+
 import numpy as np
 
 
 cdef struct Addition:
     double worth            # log score of the set with it
-    Py_ssize_t variable
-    Py_ssize_t leads_to     # that set, -1 if nobody has asked for it
+    int variable
+    int leads_to            # that set, -1 if nobody has asked for it
 
 
 cdef int better_first(const void *left, const void *right) noexcept nogil:
@@ -65,6 +69,7 @@ cdef class GrowShrinkOrder:
 
     cdef:
         object score
+        object lock             # for what threads write that look ahead
         double least_gain
         Py_ssize_t n, n_main, max_parents
         const unsigned char[:, ::1] forbidden
@@ -73,7 +78,8 @@ cdef class GrowShrinkOrder:
         # all trees in one: sets of parents, each with the additions that pay
         list sets
         list shrunk_sets
-        dict known
+        list known              # of each node, the places of its sets
+        list numbers            # one object for each variable
         readonly Py_ssize_t n_sets
         Addition *additions
         Py_ssize_t n_additions, room
@@ -81,15 +87,16 @@ cdef class GrowShrinkOrder:
         double[::1] grown, shrunk
         unsigned char[::1] is_shrunk
         Py_ssize_t[::1] first, end
-        unsigned char[:, ::1] matters   # [node, variable]
         # where the search stands
         Py_ssize_t[::1] order_          # parents first
         Py_ssize_t[::1] chosen          # the set in the tree that each node ends at
         double[::1] values
         unsigned char[::1] stands
+        unsigned char[:, ::1] looks_at  # [node, variable], on its walk
         # of the node that is tried elsewhere, and of the others without and with it
         double[::1] own_value, value_without, value_with
         Py_ssize_t[::1] own_set, set_without, set_with, others
+        unsigned char[::1] own_looks, other_looks
 
     def __init__(
         self, score, forbidden, required, standing, Py_ssize_t max_parents,
@@ -97,6 +104,7 @@ cdef class GrowShrinkOrder:
     ):
         cdef Py_ssize_t n = len(forbidden), node
         self.score = score
+        self.lock = Lock()
         self.least_gain = least_gain
         self.n = n
         self.max_parents = max_parents
@@ -106,14 +114,17 @@ cdef class GrowShrinkOrder:
         ]
         self.standing = np.array(standing, dtype=np.uint8)
         self.n_main = n - int(np.sum(standing))
-        self.sets, self.shrunk_sets, self.known = [], [], {}
+        self.sets, self.shrunk_sets = [], []
+        self.known, self.numbers = [{} for _ in range(n)], list(range(n))
         self.n_sets = self.n_additions = 0
         self.grown = np.empty(16 * n)
         self.shrunk = np.empty(16 * n)
         self.is_shrunk = np.zeros(16 * n, dtype=np.uint8)
         self.first = np.empty(16 * n, dtype=np.intp)
         self.end = np.empty(16 * n, dtype=np.intp)
-        self.matters = np.ascontiguousarray(required.T, dtype=np.uint8)
+        self.looks_at = np.zeros((n, n), dtype=np.uint8)
+        self.own_looks = np.zeros(n, dtype=np.uint8)
+        self.other_looks = np.zeros(n, dtype=np.uint8)
         self.root = np.full(n, -1, dtype=np.intp)
         self.order_ = np.empty(self.n_main, dtype=np.intp)
         self.others = np.empty(self.n_main, dtype=np.intp)
@@ -140,34 +151,35 @@ cdef class GrowShrinkOrder:
     ) except -1:
         """The place of a set in a node's tree, with its log score."""
         cdef:
-            Py_ssize_t index = self.n_sets, other
+            Py_ssize_t index, other
             const double[::1] scores
             Addition *new
-        key = (node, parents)
-        found = self.known.get(key)
+        found = self.known[node].get(parents)
         if found is not None:
             return found
         scores = self.score.addition_scores(node, parents)
-        self.make_room()
-        self.first[index] = self.n_additions
-        for other in range(self.n):
-            if scores[other] > value + self.least_gain:
-                if not self.forbidden[node, other]:
-                    new = self.additions + self.n_additions
-                    new.worth, new.variable, new.leads_to = scores[other], other, -1
-                    self.matters[node, other] = True
-                    self.n_additions += 1
-        self.end[index] = self.n_additions
-        qsort(
-            self.additions + self.first[index], self.end[index] - self.first[index],
-            sizeof(Addition), better_first,
-        )
-        self.grown[index] = value
-        self.is_shrunk[index] = False
-        self.sets.append(parents)
-        self.shrunk_sets.append(None)
-        self.known[key] = index
-        self.n_sets += 1
+        with self.lock:
+            self.make_room()
+            index = self.n_sets
+            self.first[index] = self.n_additions
+            for other in range(self.n):
+                if scores[other] > value + self.least_gain:
+                    if not self.forbidden[node, other]:
+                        new = self.additions + self.n_additions
+                        new.worth, new.variable = scores[other], other
+                        new.leads_to = -1
+                        self.n_additions += 1
+            self.end[index] = self.n_additions
+            qsort(
+                self.additions + self.first[index],
+                self.end[index] - self.first[index], sizeof(Addition), better_first,
+            )
+            self.grown[index] = value
+            self.is_shrunk[index] = False
+            self.sets.append(parents)
+            self.shrunk_sets.append(None)
+            self.known[node][parents] = index
+            self.n_sets += 1
         return index
 
     cdef int make_room(self) except -1:
@@ -205,23 +217,34 @@ cdef class GrowShrinkOrder:
             pays = values[k] > best + self.least_gain
             if pays:
                 best, parents = values[k], parents[:k] + parents[k + 1:]
-        self.shrunk[index] = best
-        self.shrunk_sets[index] = parents
-        self.is_shrunk[index] = True
+        with self.lock:
+            self.shrunk[index] = best
+            self.shrunk_sets[index] = parents
+            self.is_shrunk[index] = True
         return 0
 
-    cdef Py_ssize_t grow(self, Py_ssize_t node) except -1:
-        """The set that a node grows from the variables that stand."""
+    cdef Py_ssize_t grow(
+        self, Py_ssize_t node, const unsigned char[::1] stands,
+        unsigned char[::1] looks_at,
+    ) except -1:
+        """The set that a node grows from the variables that stand.
+
+        Tells the variables on which that depends.
+        """
         cdef Py_ssize_t index = self.root[node], k, n_parents
+        looks_at[:] = 0
+        for parent in self.required[node]:
+            looks_at[parent] = True
         n_parents = len(self.required[node])
         while n_parents < self.max_parents:
             for k in range(self.first[index], self.end[index]):
-                if self.stands[self.additions[k].variable]:
+                looks_at[self.additions[k].variable] = True
+                if stands[self.additions[k].variable]:
                     break
             else:
                 break
             if self.additions[k].leads_to < 0:
-                parents = [*self.sets[index], self.additions[k].variable]
+                parents = [*self.sets[index], self.numbers[self.additions[k].variable]]
                 found = self.set_of(
                     node, tuple(sorted(parents)), self.additions[k].worth
                 )
@@ -248,7 +271,7 @@ cdef class GrowShrinkOrder:
         self.stands[:] = self.standing
         for k in range(self.n_main):
             node = self.order_[k]
-            self.chosen[node] = self.grow(node)
+            self.chosen[node] = self.grow(node, self.stands, self.looks_at[node])
             self.values[node] = self.value_at(node, self.chosen[node])
             self.stands[node] = True
 
@@ -275,7 +298,7 @@ cdef class GrowShrinkOrder:
         It is -inf unless the node takes all of them for parents. The order stays.
         """
         cdef:
-            Py_ssize_t k = 0, n_moved = len(parents), left = n_moved, i, other
+            Py_ssize_t k = 0, n_moved = len(parents), left = n_moved, i, other, found
             double total = 0.0
             bint is_moved, matters
         self.stands[:] = self.standing
@@ -285,9 +308,10 @@ cdef class GrowShrinkOrder:
             k += 1
         for i in range(n_moved):
             other = self.others[i] = parents[i]
-            total += self.value_at(other, self.grow(other))
+            found = self.grow(other, self.stands, self.other_looks)
+            total += self.value_at(other, found)
             self.stands[other] = True
-        other = self.grow(node)
+        other = self.grow(node, self.stands, self.other_looks)
         if not set(parents) <= set(self.shrunk_sets[other]):
             return -INFINITY
         total += self.value_at(node, other)
@@ -298,11 +322,12 @@ cdef class GrowShrinkOrder:
             if left:  # those behind the last of the moved had them all before
                 for i in range(n_moved):
                     is_moved = is_moved or self.others[i] == other
-                    matters = matters or self.matters[other, self.others[i]]
+                    matters = matters or self.looks_at[other, self.others[i]]
             if is_moved:
                 left -= 1
             elif matters:
-                total += self.value_at(other, self.grow(other))
+                found = self.grow(other, self.stands, self.other_looks)
+                total += self.value_at(other, found)
             else:
                 total += self.values[other]
             self.stands[other] = True
@@ -335,7 +360,38 @@ cdef class GrowShrinkOrder:
         if best == place:
             return False
         self.place(node, best)
+        self.look_again(node, place, best)
         return True
+
+    def look_ahead(self, Py_ssize_t node):
+        """Score the sets of a node that relocations ask for as long as none pays.
+
+        They change nothing else, so that several threads may look ahead for different
+        nodes.
+        """
+        cdef:
+            Py_ssize_t k, place = 0, other
+            unsigned char[::1] stands = self.standing.copy()
+            unsigned char[::1] looks = np.empty(self.n, dtype=np.uint8)
+        # its own places
+        self.grow(node, stands, looks)
+        for k in range(self.n_main):
+            other = self.order_[k]
+            if other == node:
+                place = k
+                continue
+            stands[other] = True
+            if looks[other]:
+                self.grow(node, stands, looks)
+        # where it stands, while others pass by
+        for k in range(place + 1, self.n_main):
+            stands[self.order_[k]] = False
+        for k in range(self.n_main):
+            other = self.order_[k]
+            if k != place and self.looks_at[node, other]:
+                stands[other] = not stands[other]
+                self.grow(node, stands, looks)
+                stands[other] = not stands[other]
 
     cdef int try_places(self, Py_ssize_t node, Py_ssize_t place) except -1:
         """What the node, and those that it may pass, are worth wherever it stands."""
@@ -343,15 +399,15 @@ cdef class GrowShrinkOrder:
             Py_ssize_t k, other, index
             double value
         self.stands[:] = self.standing
-        self.own_set[0] = self.grow(node)
+        self.own_set[0] = self.grow(node, self.stands, self.own_looks)
         self.own_value[0] = self.value_at(node, self.own_set[0])
         for k in range(self.n_main - 1):
             other = self.others[k]
             self.set_without[k] = self.set_with[k] = self.chosen[other]
             self.value_without[k] = self.value_with[k] = self.values[other]
-            if self.matters[other, node]:
+            if self.looks_at[other, node]:
                 self.stands[node] = k < place
-                index = self.grow(other)
+                index = self.grow(other, self.stands, self.other_looks)
                 value = self.value_at(other, index)
                 self.stands[node] = False
                 if k < place:
@@ -359,8 +415,8 @@ cdef class GrowShrinkOrder:
                 else:
                     self.set_without[k], self.value_without[k] = index, value
             self.stands[other] = True
-            if self.matters[node, other]:
-                self.own_set[k + 1] = self.grow(node)
+            if self.own_looks[other]:
+                self.own_set[k + 1] = self.grow(node, self.stands, self.own_looks)
                 self.own_value[k + 1] = self.value_at(node, self.own_set[k + 1])
             else:
                 self.own_set[k + 1] = self.own_set[k]
@@ -378,4 +434,17 @@ cdef class GrowShrinkOrder:
         self.order_[best] = node
         self.chosen[node] = self.own_set[best]
         self.values[node] = self.own_value[best]
+        return 0
+
+    cdef int look_again(
+        self, Py_ssize_t node, Py_ssize_t place, Py_ssize_t now
+    ) except -1:
+        """Walk again for those that look at a node that has moved, and for itself."""
+        cdef Py_ssize_t k, other
+        self.stands[:] = self.standing
+        for k in range(max(place, now) + 1):
+            other = self.order_[k]
+            if k >= min(place, now) and (other == node or self.looks_at[other, node]):
+                self.grow(other, self.stands, self.looks_at[other])
+            self.stands[other] = True
         return 0

@@ -234,6 +234,17 @@ cdef extern from *:
         }
     }
 
+    /* target -= source / whole * source; the square itself may overflow */
+    SKB_CLONES void skb_subtract_share(double *target, const double *source,
+            double whole, Py_ssize_t size)
+    {
+        skb_vec w = SKB_ALL(whole);
+        for (Py_ssize_t j = 0; j < size; j += 4) {
+            skb_vec v = SKB_LOAD(source + j);
+            SKB_STORE(target + j, SKB_LOAD(target + j) - v / w * v);
+        }
+    }
+
     /* The scores of a set plus each outsider, see _gaussian.pyx. */
     SKB_CLONES void skb_outsider_scores(double *out, const double *covariance,
             const double *variance, const double *floor, const double *bias,
@@ -450,6 +461,9 @@ cdef extern from *:
         Py_ssize_t size) noexcept nogil
     void skb_subtract_square(
         double *target, const double *old, const double *source, double factor,
+        Py_ssize_t size) noexcept nogil
+    void skb_subtract_share(
+        double *target, const double *source, double whole,
         Py_ssize_t size) noexcept nogil
     void skb_outsider_scores(
         double *out, const double *covariance, const double *variance,

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from skbidag._data import check_table, check_weights, columns_of, missing_cells
+from skbidag._kinds import is_float_array
 
 # A row with a weight and holes stands for so many rows at most, with holes of their own
 MOST_COPIES = 20
@@ -45,6 +46,8 @@ class Holes:
 
 def find_holes(X):
     """Which cells of data are missing, an array of bool with their shape."""
+    if is_float_array(X):
+        return missing_cells(check_table(X))
     return np.column_stack([missing_cells(values) for values in columns_of(X)[0]])
 
 

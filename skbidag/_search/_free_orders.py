@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skbidag._core._grow_shrink import GrowShrinkOrder
+from skbidag._parallel import run_threads
 from skbidag._search._expansion import descendants
 from skbidag._search._orders import LEAST_GAIN, random_order
 
@@ -50,11 +51,13 @@ class FreeOrders:
         Random numbers.
     stop : Stop, default=None
         Ends a search early.
+    n_jobs : int, default=None
+        Number of threads that look ahead of a climb.
     """
 
-    def __init__(self, problem, max_parents, generator, stop=None):
+    def __init__(self, problem, max_parents, generator, stop=None, n_jobs=None):
         constraints = problem.constraints
-        self.generator, self.stop = generator, stop
+        self.generator, self.stop, self.n_jobs = generator, stop, n_jobs
         self.required = constraints.required
         self.background = constraints.background
         self.most_sets = None
@@ -93,6 +96,8 @@ class FreeOrders:
         """Relocate nodes, by default all, to their best places while that betters."""
         if nodes is None:
             nodes = np.flatnonzero(~self.background)
+            if len(nodes) > MOST_SWEPT:
+                run_threads(self.state.look_ahead, nodes, self.n_jobs)
         moved = True
         while moved and not self.stop:
             moved = sum(map(self.state.relocate, self.generator.permutation(nodes)))
@@ -132,8 +137,8 @@ class FreeOrders:
         ancestors that stand after the parent, move to before it.
         """
         turnable = adjacency & ~self.required & ~self.background[:, None]
-        neighbors = csr_array((adjacency | adjacency.T).astype(float))
-        edges = csr_array(turnable.astype(float))
+        one_way = sparse(adjacency)
+        neighbors, edges = one_way + one_way.T, sparse(turnable)
         n_triangles = ((neighbors @ edges) * edges).sum(axis=0)
         weights = n_triangles if n_triangles.any() else turnable.sum(axis=0) * 1.0
         if not weights.any():
@@ -154,3 +159,9 @@ class FreeOrders:
                 order[end + 1 :],
             ]
         )
+
+
+def sparse(graph):
+    """A graph as a sparse matrix of ones, by way of its few edges."""
+    edges = np.nonzero(graph)
+    return csr_array((np.ones(len(edges[0])), edges), shape=graph.shape)

@@ -366,7 +366,9 @@ class SpaceSearch:
         self.free = None
         if settings.thorough and may_be_free(problem, permitted, settings):
             limit = settings.hub_limit or settings.max_parents
-            self.free = FreeOrders(problem, limit, self.generator, stop)
+            self.free = FreeOrders(
+                problem, limit, self.generator, stop, settings.n_jobs
+            )
             # with many variables reversals come nearer to the best DAG, and faster
             if self.order is None and not self.many:
                 self.set_out(self.free.start())

@@ -10,8 +10,6 @@ says for each node what T, the offsets and the slopes are (:class:`GaussianTerms
 Tables, additions, forward selection and pairs follow from that.
 """
 
-import itertools
-import math
 from abc import abstractmethod
 from dataclasses import dataclass
 
@@ -38,6 +36,9 @@ class GaussianTerms:
         ``slope[l]`` is the weight of ln v with l parents.
     det_weight : float
         The weight of ln det T_PP.
+    diagonal : ndarray of float64 of shape (n_features,), default=None
+        The diagonal of T. None is for it to be read off: nodes that share T may share
+        it, too.
     """
 
     matrix: np.ndarray
@@ -45,6 +46,12 @@ class GaussianTerms:
     offset: np.ndarray
     slope: np.ndarray
     det_weight: float
+    diagonal: np.ndarray | None = None
+
+    def __post_init__(self):
+        if self.diagonal is None:
+            diagonal = np.ascontiguousarray(np.diag(self.matrix))
+            object.__setattr__(self, "diagonal", diagonal)
 
 
 class GaussianScore(BaseScore):
@@ -124,7 +131,7 @@ class GaussianScore(BaseScore):
         rows = np.zeros((n_candidates + 1, len(where)))
         rows[:, present] = terms.matrix[np.ix_(np.append(node, candidates), variables)]
         diagonal, floors = np.ones(len(where)), np.ones(len(where))
-        diagonal[present] = np.diag(terms.matrix)[variables]
+        diagonal[present] = terms.diagonal[variables]
         floors[present] = terms.floor[variables]
         bias = np.full(len(where), -np.inf)
         bias[place[outsiders]] = log_odds[outsiders]
@@ -177,6 +184,7 @@ class GaussianScore(BaseScore):
         terms = self.node_terms(node)
         return (
             terms.matrix,
+            terms.diagonal,
             terms.floor,
             terms.offset,
             terms.slope,
@@ -221,151 +229,6 @@ class GaussianScore(BaseScore):
         scores = np.full((len(asked), len(asked)), -np.inf)
         scores[np.ix_(new, new)] = pairs
         return scores
-
-
-# Bits of a double, and those of exactly added products
-PRECISION = 53
-
-# Numbers of a block of rows that are looked at together
-BLOCK_SIZE = 1 << 20
-
-# Multiplications of a product of matrices that one thread does
-SMALL_PRODUCT = 1 << 18
-
-# Weights that are whole numbers up to this sum count as repeated rows, bit by bit.
-LARGEST_WHOLE = 1 << 24
-
-
-def weighted_scatter(X, weights):
-    """Sum of weights, weighted mean, and scatter matrix about the mean.
-
-    They are the same to the last bit in whatever order rows are, however BLAS adds up
-    and in how many threads, and whether a row has the weight 2 or stands there twice:
-    the last bits would steer chains. For that, columns are cut into whole numbers of so
-    few bits that all sums of their products are exact.
-    """
-    if not weights.all():
-        X, weights = X[weights > 0], weights[weights > 0]
-    total = math.fsum(weights)
-    whole = total <= LARGEST_WHOLE and bool((weights == np.rint(weights)).all())
-    counts = weights if whole else np.ones(len(weights))
-    # the caller looks for columns whose squares overflow, and can name them
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = _column_sums(X if whole else X * weights[:, None], counts) / total
-        centered = X - mean
-        if whole:
-            return total, mean, _products(centered, counts, centered)
-        weighted = centered * weights[:, None]
-        scatter = _products(weighted, counts, centered)
-        return total, mean, (scatter + scatter.T) / 2
-
-
-def pooled(one, other):
-    """Sum of weights, mean and scatter matrix of two sets of rows together."""
-    (n_one, mean, scatter), (n_other, other_mean, other_scatter) = one, other
-    total = n_one + n_other
-    shift = other_mean - mean
-    joint = scatter + other_scatter
-    joint += n_one * n_other / total * np.outer(shift, shift)
-    return total, mean + n_other / total * shift, joint
-
-
-def _column_sums(X, counts):
-    """Exact sums of columns, rounded once; rows count so often."""
-    bits = PRECISION - _n_bits(counts)
-    exponent, sums = _exponents(X), 0.0
-    for rows in _blocks(X):
-        parts = _parts(X[rows], exponent, bits)
-        weighted = (part * counts[rows][:, None] for part in parts)
-        sums = sums + np.stack([part.sum(axis=0) for part in weighted])
-    return _in_units(sums, exponent, bits)
-
-
-def _products(X, counts, Y):
-    """Sums over rows of all products of columns of X and Y, nearly exact.
-
-    What is left out is less than the last bit of the largest product.
-    """
-    bits = (PRECISION - _n_bits(counts)) // 2
-    of_x, of_y = _exponents(X), _exponents(Y)
-    n_parts, sums = _n_parts(bits), {}
-    for rows in _blocks(X):
-        left = _parts(X[rows], of_x, bits)
-        right = left if Y is X else _parts(Y[rows], of_y, bits)
-        heavy = [part * counts[rows][:, None] for part in left]
-        for i, j in itertools.product(range(n_parts), repeat=2):
-            if i + j < n_parts and (Y is not X or i <= j):
-                sums[i, j] = sums.get((i, j), 0.0) + _dot(heavy[i], right[j])
-    by_size = np.zeros((n_parts, X.shape[1], Y.shape[1]))
-    for (i, j), product in sums.items():
-        by_size[i + j] += product
-        if Y is X and i < j:
-            by_size[i + j] += product.T
-    result = _in_units(by_size, of_x[:, None] + of_y - bits, bits)
-    # a column beyond all numbers has no finite scatter
-    result[~np.isfinite(X).all(axis=0)] = np.inf
-    return result
-
-
-def _dot(left, right):
-    """Sums over rows of products of whole numbers, which are exact in any order.
-
-    Of few columns it takes few rows at a time: BLAS would give each thread some of
-    many, and where the processor has other work they wait for each other.
-    """
-    n_rows = SMALL_PRODUCT // left.shape[1] ** 2
-    if n_rows < 16 or len(left) < n_rows:
-        return left.T @ right
-    end = len(left) // n_rows * n_rows
-    shape = (-1, n_rows, left.shape[1])
-    stacks = left[:end].reshape(shape).transpose(0, 2, 1) @ right[:end].reshape(shape)
-    return stacks.sum(axis=0) + left[end:].T @ right[end:]
-
-
-def _blocks(X):
-    # not scikit-learn's gen_batches, whose checks take longer than a small block
-    size = max(1, BLOCK_SIZE // X.shape[1])
-    return [slice(start, start + size) for start in range(0, len(X), size)]
-
-
-def _n_bits(counts):
-    """Bits that a sum of so many terms has more than one of them."""
-    return int(np.ceil(np.log2(max(counts.sum(), 1.0)))) + 1
-
-
-def _exponents(X):
-    """Exponents of two of the columns' largest values, 0 for columns of zeros."""
-    largest = np.zeros(X.shape[1])
-    for rows in _blocks(X):
-        np.maximum(largest, np.abs(X[rows]).max(axis=0), out=largest)
-    return np.frexp(np.where(np.isfinite(largest), largest, 0.0))[1]
-
-
-def _parts(X, exponent, bits):
-    """Cut columns into whole numbers of few bits, the leading ones first.
-
-    The sum over parts k of part / 2 ** (bits * (k + 1)), times 2 ** exponent, is X.
-    """
-    left = np.ldexp(np.where(np.isfinite(X), X, 0.0), -exponent)
-    parts = []
-    for _ in range(_n_parts(bits)):
-        left *= 2.0**bits
-        parts.append(np.rint(left))
-        left -= parts[-1]
-    return parts
-
-
-def _n_parts(bits):
-    """How many parts hold a double, and a little more, as not all begin with a one."""
-    return -(-(PRECISION + 2) // bits)
-
-
-def _in_units(sums, exponent, bits):
-    """Put sums of parts together, the smallest first, and scale them."""
-    total = np.zeros_like(sums[0])
-    for part in sums[::-1]:
-        total = total / 2.0**bits + part
-    return np.ldexp(total, exponent - bits)
 
 
 def conditional_variance(matrix, node, parents, floor):

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from skbidag._data import unique_rows
-from skbidag.scores._gaussian import weighted_scatter
+from skbidag.scores._scatter import weighted_scatter
 
 # Sweeps over all cells before any is kept, of no more than so many rows
 N_WARM_UP, MOST_WARM_UP = 50, 10_000

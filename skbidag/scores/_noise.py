@@ -57,6 +57,7 @@ def residual_scale(scatter, total, n_columns=None):
         allowed[node] = 0
         parents, _ = _gaussian.select_parents(
             correlation,
+            np.ones(n),
             floor,
             offset,
             slope,

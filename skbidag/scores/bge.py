@@ -20,12 +20,12 @@ from skbidag.scores._gaussian import (
     GaussianScore,
     GaussianTerms,
     least_residual_share,
-    pooled,
-    weighted_scatter,
 )
 from skbidag.scores._noise import residual_scale
 from skbidag.scores._regression import regression_posterior
+from skbidag.scores._scatter import pooled, weighted_scatter
 from skbidag.scores.capabilities import (
+    CorrelationScore,
     LinearCompletableScore,
     LinearParameterScore,
     LinearPredictiveScore,
@@ -44,6 +44,7 @@ LARGEST_ALPHA_W = 1e12
 
 class BGe(
     GaussianScore,
+    CorrelationScore,
     LinearPredictiveScore,
     LinearParameterScore,
     LinearCompletableScore,
@@ -134,13 +135,12 @@ class BGe(
         self._alpha_w = self._check_alpha_w(n + alpha_mu + 1)
         self._prior_scale = alpha_mu * (self._alpha_w - n - 1) / (alpha_mu + 1)
         self.n_effective_ = float(weights.sum())
+        self._take_statistics(X, weights)
         if self.prior == "data":
-            self._take_statistics(X, weights)
             mean, size, scatter = self._statistics
             self._take_prior(mean, residual_scale(scatter, self.n_effective_) * size)
         else:
-            moments = weighted_scatter(X, weights)
-            self._finish(self._scatter_about_zero(*moments), np.ones(n))
+            self._take_paper_prior()
 
     def _take_prior(self, prior_mean, units):
         """Make the score what it is with a mean and units of the prior."""
@@ -157,20 +157,18 @@ class BGe(
         self._finish(scatter, units)
 
     def with_rows(self, rows, weights, which=None, beside=None):  # noqa: D102
-        by_data = self.prior == "data"
-        size = self._statistics[1] if by_data else np.ones(self.n_features_in_)
-        moments = weighted_scatter(rows / size, weights)
+        size = self._statistics[1]
+        moments = weighted_scatter(rows, weights, size)
         if beside is not None:
             moments = pooled(moments, beside._moments)
         score = copy(self)
         score._moments = moments
         score.n_effective_, mean, scatter = moments
-        if by_data:
-            score._statistics = mean * size, size, scatter
+        score._statistics = mean * size, size, scatter
+        if self.prior == "data":
             score._take_prior(self._prior_mean, self._units)
         else:
-            total = score.n_effective_, mean, scatter.copy()  # which is added to
-            score._finish(score._scatter_about_zero(*total), size)
+            score._take_paper_prior()
         return score
 
     def with_prior_of(self, rows, weights):  # noqa: D102
@@ -203,8 +201,9 @@ class BGe(
         offset, slope = self._constants(np.arange(n + 1))
         # densities are per unit of the data, whatever the unit of the prior is
         shifts = self.n_effective_ * np.log(units)
+        diagonal = np.ascontiguousarray(np.diag(scatter))
         self._terms = [
-            GaussianTerms(scatter, floor, offset - shift, slope, 0.5)
+            GaussianTerms(scatter, floor, offset - shift, slope, 0.5, diagonal)
             for shift in shifts
         ]
 
@@ -226,23 +225,36 @@ class BGe(
 
     def _take_statistics(self, X, weights):
         """Keep the mean, and the scatter about it in units of the columns' sizes."""
-        largest = np.abs(X).max(axis=0)
+        if not weights.all():
+            X, weights = X[weights > 0], weights[weights > 0]
+        highest, lowest = X.max(axis=0), X.min(axis=0)
+        largest = np.maximum(highest, -lowest)
         # powers of two, so that nothing is rounded
         size = np.exp2(np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
-        _, mean, scatter = weighted_scatter(X / size, weights)
-        counted = X[weights > 0]
-        constant = counted.max(axis=0) == counted.min(axis=0)
+        _, mean, scatter = weighted_scatter(X, weights, size)
+        constant = highest == lowest
         scatter[constant] = scatter[:, constant] = 0.0  # to the last digit
         self._statistics = mean * size, size, scatter
 
-    def _scatter_about_zero(self, total, mean, scatter):
-        """Scatter about the mean, and what the prior's mean of 0 adds to it."""
+    def _take_paper_prior(self):
+        """Make the score what it is with a prior of mean 0 and one scale for all."""
+        total = self.n_effective_
+        mean, size, scatter = self._statistics
         worth = self.alpha_mu + total
-        self.posterior_mean_ = total * mean / worth
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            self.posterior_mean_ = total * mean / worth
+            scatter = scatter * size * size[:, None]
             scatter += self.alpha_mu * total / worth * np.outer(mean, mean)
         self._check_size(np.diag(scatter) + self._prior_scale)
-        return scatter
+        self._finish(scatter, np.ones(self.n_features_in_))
+
+    def correlations(self):  # noqa: D102
+        scatter = self._statistics[2]
+        spread = np.sqrt(np.diag(scatter))
+        spread[spread == 0] = 1.0
+        correlation = np.clip(scatter / spread / spread[:, None], -1.0, 1.0)
+        np.fill_diagonal(correlation, 1.0)
+        return correlation, self.n_effective_
 
     def _check_size(self, diagonal):
         """Squares must be numbers; where they are, so are products with others."""

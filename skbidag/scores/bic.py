@@ -15,14 +15,16 @@ from skbidag._data import check_continuous, check_weights
 from skbidag._sklearn import StrOptions
 from skbidag.scores._categorical import CategoricalScore
 from skbidag.scores._density import EDGE_PENALTY
-from skbidag.scores._gaussian import GaussianScore, GaussianTerms, weighted_scatter
+from skbidag.scores._gaussian import GaussianScore, GaussianTerms
+from skbidag.scores._scatter import weighted_scatter
+from skbidag.scores.capabilities import CorrelationScore
 
 # A child that its parents determine has an unbounded likelihood. The residual
 # variance stops at this share of the child's variance.
 SMALLEST_RESIDUAL = 1e-10
 
 
-class GaussianBIC(GaussianScore):
+class GaussianBIC(GaussianScore, CorrelationScore):
     """Bayesian information criterion of linear Gaussian networks.
 
     Parameters
@@ -85,15 +87,17 @@ class GaussianBIC(GaussianScore):
         self._validate_params()
         X = check_continuous(X, self._column_name)
         weights = check_weights(sample_weight, len(X))
-        X, weights = X[weights > 0], weights[weights > 0]
-        for column in np.flatnonzero(X.max(axis=0) == X.min(axis=0)):
+        if not weights.all():
+            X, weights = X[weights > 0], weights[weights > 0]
+        highest, lowest = X.max(axis=0), X.min(axis=0)
+        for column in np.flatnonzero(highest == lowest):
             raise ValueError(
                 f"Column {self._column_name(column)} is constant; a constant has no "
                 "Gaussian likelihood. Leave it out."
             )
         # scaled beforehand, because squares of large numbers may overflow
-        scale = np.abs(X).max(axis=0)
-        self.n_effective_, _, scatter = weighted_scatter(X / scale, weights)
+        scale = np.maximum(highest, -lowest)
+        self.n_effective_, _, scatter = weighted_scatter(X, weights, scale)
         spread = np.sqrt(np.diag(scatter))
         self._log_variance = 2 * np.log(spread * scale) - np.log(self.n_effective_)
         self.correlation_ = scatter / np.outer(spread, spread)
@@ -105,6 +109,9 @@ class GaussianBIC(GaussianScore):
         offset = constant - 0.5 * np.log(n_rows) * (sizes + 2)
         slope = np.full(len(sizes), 0.5 * n_rows)
         return GaussianTerms(self.correlation_, self._floor, offset, slope, 0.0)
+
+    def correlations(self):  # noqa: D102
+        return self.correlation_, self.n_effective_
 
 
 class CategoricalBIC(CategoricalScore):

@@ -620,6 +620,22 @@ class EvidenceScore(ABC):
         return None
 
 
+class CorrelationScore(ABC):
+    """A score that has read all that PC's test of partial correlations asks for."""
+
+    @abstractmethod
+    def correlations(self):
+        """Correlations of the columns, and the number of rows.
+
+        Returns
+        -------
+        correlation : ndarray of shape (n_features, n_features)
+            Symmetric; those of a constant column are 0.
+        n_samples : float
+            The sum of the rows' weights.
+        """
+
+
 class LinearParameterScore(ABC):
     """A score with a posterior distribution of regression coefficients.
 

@@ -44,11 +44,12 @@ from skbidag._kinds import chosen_columns, column_kinds
 from skbidag._sklearn import Interval, StrOptions
 from skbidag.scores._categorical import _collapse, _kernel_rows
 from skbidag.scores._density import EDGE_PENALTY
-from skbidag.scores._gaussian import least_residual_share, weighted_scatter
+from skbidag.scores._gaussian import least_residual_share
 from skbidag.scores._latent import draw_latents, normal_scores, thresholds
 from skbidag.scores._mixed import MixedWalks
 from skbidag.scores._noise import residual_scale
 from skbidag.scores._regression import in_units, regression_posterior
+from skbidag.scores._scatter import weighted_scatter
 from skbidag.scores._walks import Walks
 from skbidag.scores.base import BaseScore
 from skbidag.scores.bde import _log_rising
