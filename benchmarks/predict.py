@@ -70,6 +70,10 @@ def time_all(kind, args):
         times.append(report("predict_probabilities of one variable", of_first, X))
     holed = with_holes(X[: args.n_holed], args.holes, args.seed)
     report(f"predict, {args.holes:.0%} holes", model.predict, holed)
+    report(f"score_samples, {args.holes:.0%} holes", model.score_samples, holed)
+    report("score_samples, one column missing", model.score_samples, column)
+    column[:, 1] = np.nan
+    report("score_samples, two columns missing", model.score_samples, column)
     return max(times)
 
 

@@ -192,12 +192,14 @@ class RowsMixin:
         """Log posterior predictive density of each row.
 
         Averaged over the sampled DAGs, with the parameters integrated out. Variables in
-        the background are given: it is the density of the others given these.
+        the background are given: it is the density of the others given these. NaN (or
+        None) stands for an unobserved cell, which is integrated out: the density is
+        that of the cells that are observed, and its logarithm 0 where none is.
 
         Parameters
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
-            New rows.
+            New rows. Those of mixed data must be complete.
         interventions : array-like, default=None
             Which cells were set, as in ``fit``: the density is that of the others.
 
@@ -205,6 +207,16 @@ class RowsMixin:
         -------
         log_density : ndarray of shape (n_samples,)
             Log density, or log probability of discrete rows.
+
+        Notes
+        -----
+        What a row says with cells unobserved is right if they are missing at random,
+        see :doc:`/missing`. Sums over categories and integrals of normal densities are
+        exact. So are those of :class:`~skbidag.scores.BGe` where one cell is
+        unobserved, to eight digits, and where none of the unobserved cells has an
+        observed descendant in a DAG. Otherwise, unobserved cells and the families they
+        are in are taken for a part of a DAG with all edges, which is right up to terms
+        of the order 1 / n_samples.
         """
         X, cells = self._check_new(X, interventions)
         return _predictive.log_density(self.score_, self.dag_samples_, X, cells)
@@ -222,7 +234,7 @@ class RowsMixin:
         Parameters
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
-            New rows.
+            New rows, also with unobserved cells, see :meth:`score_samples`.
         y : None
             Ignored, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -237,6 +237,13 @@ class StructureLearner(
         """Leave out rows with missing cells, with a warning."""
         complete = ~absent.any(axis=1)
         if not complete.any():
+            empty = absent.all(axis=0)
+            if empty.any():
+                column = self._column_name(int(np.argmax(empty)))
+                raise ValueError(
+                    f"Input X contains NaN or missing cells in every row of column "
+                    f"{column}: leave the column out."
+                )
             raise ValueError(
                 "Input X contains NaN or missing cells in every row, first in column "
                 f"{column}: there is no complete row to learn from."

@@ -453,6 +453,8 @@ def test_bad_input(holed):
     empty[:, 2] = np.nan
     with pytest.raises(ValueError, match="every row of column 2"):
         quick().fit(empty)
+    with pytest.raises(ValueError, match="every row of column 2"):
+        quick(missing="drop").fit(empty)
     cells = np.isnan(holed)
     with pytest.raises(ValueError, match=r"was set in row .* its value is missing"):
         quick().fit(holed, interventions=cells)

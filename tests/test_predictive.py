@@ -847,17 +847,14 @@ def test_bad_rows_are_named(gaussian, categorical):
     with pytest.raises(ValueError, match="5 features"):
         predict(score, packed(dags), X[:, :4])
     bad = X.copy()
-    bad[3, 2] = np.nan
-    with pytest.raises(ValueError, match="NaN in column 2"):
-        log_density(score, packed(dags), bad)
     bad[3, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity in column 2"):
+        log_density(score, packed(dags), bad)
     with pytest.raises(ValueError, match="infinity"):
         predict(score, packed(dags), bad)
     score, dags, X = categorical
     with pytest.raises(ValueError, match="5 features"):
         predict(score, packed(dags), X[:, :4])
-    with pytest.raises(ValueError, match="missing"):
-        log_density(score, packed(dags), np.where(X == 1, np.nan, X))
 
 
 def test_a_row_that_contradicts_itself():

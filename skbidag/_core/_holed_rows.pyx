@@ -144,6 +144,24 @@ cdef class HoledRows:
         rows = Rows(self, most)
         rows.fill(codes, missing.view(np.uint8), nodes, out, done)
 
+    def log_probabilities(
+        self, const int32_t[:, ::1] codes, double[::1] out, unsigned char[::1] done,
+    ):
+        """Log probabilities of the observed cells of rows, averaged over the DAGs.
+
+        Parameters
+        ----------
+        codes : ndarray of int32, shape (n_rows, n)
+            The rows; unobserved cells have codes below -1.
+        out : ndarray of shape (n_rows,)
+            Gets the log probabilities.
+        done : ndarray of uint8, shape (n_rows,)
+            Gets 0 where in some DAG there is too much to sum over, and 1 elsewhere.
+        """
+        missing = np.asarray(codes) < -1
+        most = missing.sum(axis=1).max(initial=0)
+        Rows(self, most).log_probabilities(codes, missing.view(np.uint8), out, done)
+
 
 cdef class Rows:
     """What is worked out of one row after the other.
@@ -170,6 +188,7 @@ cdef class Rows:
         unsigned char[:, ::1] is_open
         # of clusters; of DAGs
         double[::1] log_sums, weight
+        double peak
         # what clusters say of a variable's levels, and who asked and used it last; sums
         # for the levels of their cells
         double[:, ::1] of_levels, of_cells
@@ -223,28 +242,60 @@ cdef class Rows:
         self, const int32_t[:, ::1] codes, const unsigned char[:, ::1] missing,
         const Py_ssize_t[::1] nodes, double[:, ::1] out, unsigned char[:, ::1] done,
     ) noexcept:
-        cdef Py_ssize_t tile, r, d, i, column, n_rows = codes.shape[0]
+        cdef Py_ssize_t tile, r, i, column, n_rows = codes.shape[0]
         with nogil:
             for tile in range(0, n_rows, 16):
+                self.add_tile(codes, tile)
                 for r in range(tile, min(n_rows, tile + 16)):
-                    self.look_up(&codes[r, 0], r - tile)
-                for d in range(self.n_dags):
-                    skb_add_logs(
-                        &self.terms[0, 0], &self.of.of_dag[d, 0], self.of.n,
-                        self.of.log_shares[d], &self.sums_of_dags[d, 0],
-                    )
-                for r in range(tile, min(n_rows, tile + 16)):
-                    self.codes, self.base = &codes[r, 0], &self.bases[r - tile, 0]
-                    self.open = &self.is_open[r - tile, 0]
-                    self.alike.look_at(&missing[r, 0])
                     column = 0
-                    done[r, 0] = self.weigh_dags(r - tile)
+                    done[r, 0] = self.weigh_row(
+                        &codes[r, 0], &missing[r, 0], r - tile
+                    )
                     for i in range(nodes.shape[0] - 1, -1, -1):
                         done[r, i] = done[r, 0]
                     for i in range(nodes.shape[0]):
                         if done[r, i]:
                             done[r, i] = self.predict(nodes[i], &out[r, column])
                         column += self.of.n_levels[nodes[i]]
+
+    cdef void log_probabilities(
+        self, const int32_t[:, ::1] codes, const unsigned char[:, ::1] missing,
+        double[::1] out, unsigned char[::1] done,
+    ) noexcept:
+        cdef Py_ssize_t tile, r, d, n_rows = codes.shape[0]
+        cdef double total
+        with nogil:
+            for tile in range(0, n_rows, 16):
+                self.add_tile(codes, tile)
+                for r in range(tile, min(n_rows, tile + 16)):
+                    done[r] = self.weigh_row(&codes[r, 0], &missing[r, 0], r - tile)
+                    if done[r]:
+                        total = 0.0
+                        for d in range(self.n_dags):
+                            total += self.weight[d]
+                        out[r] = self.peak + skb_log(total)
+
+    cdef void add_tile(
+        self, const int32_t[:, ::1] codes, Py_ssize_t tile
+    ) noexcept nogil:
+        """What families without an unobserved cell add up to in each DAG."""
+        cdef Py_ssize_t r, d
+        for r in range(tile, min(codes.shape[0], tile + 16)):
+            self.look_up(&codes[r, 0], r - tile)
+        for d in range(self.n_dags):
+            skb_add_logs(
+                &self.terms[0, 0], &self.of.of_dag[d, 0], self.of.n,
+                self.of.log_shares[d], &self.sums_of_dags[d, 0],
+            )
+
+    cdef bint weigh_row(
+        self, const int32_t *codes, const unsigned char *missing, Py_ssize_t r
+    ) noexcept nogil:
+        """Weights of DAGs in a row; False if there is too much to sum over."""
+        self.codes, self.base = codes, &self.bases[r, 0]
+        self.open = &self.is_open[r, 0]
+        self.alike.look_at(missing)
+        return self.weigh_dags(r)
 
     cdef void look_up(self, const int32_t *codes, Py_ssize_t r) noexcept nogil:
         """Where a row is in the tables of the families."""
@@ -275,7 +326,7 @@ cdef class Rows:
         """
         cdef:
             Py_ssize_t c, d, i, t, level, length
-            double total, peak = NOTHING
+            double total
             const int32_t *of_dag
         for c in range(self.alike.n_clusters):
             length = 0
@@ -302,10 +353,11 @@ cdef class Rows:
                 # what is linked is summed over together, and once
                 if self.alike.cluster_cells[self.alike.cluster_first[c]] == i:
                     self.weight[d] += self.log_sums[c]
+        self.peak = NOTHING
         for d in range(self.n_dags):
-            peak = max(peak, self.weight[d])
+            self.peak = max(self.peak, self.weight[d])
         for d in range(self.n_dags):
-            self.weight[d] -= peak
+            self.weight[d] -= self.peak
         skb_exp_array(&self.weight[0], &self.weight[0], self.width)
         return True
 

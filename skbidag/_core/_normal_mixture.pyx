@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False
-"""Expectations in rows with unobserved cells, each DAG a normal distribution.
+"""Rows with unobserved cells, each DAG a normal distribution.
 
 A DAG has the precision matrix L = R' R, of whose root R each family is a row, with a
 residual r = (R z) in a row z. With zeros at the unobserved cells M of a row, these have
@@ -25,7 +25,6 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t
 
 from skbidag._core._alike cimport AlikeDags, Surroundings
-from skbidag._core._student cimport Regressions
 from skbidag._core._vector cimport skb_log, skb_log_array
 
 cdef extern from *:
@@ -94,9 +93,11 @@ cdef extern from *:
 # The weight of what is not there
 cdef double NOTHING = -1e300
 
+cdef double LOG_ROOT_2_PI = 0.918938533204672741780
+
 
 cdef class NormalMixture:
-    """Expectations where cells are unobserved.
+    """Expectations and densities where cells are unobserved.
 
     Parameters
     ----------
@@ -118,16 +119,6 @@ cdef class NormalMixture:
         How many numbers of the factors of a row's clusters are kept at most; others are
         worked out again.
     """
-
-    cdef:
-        const int32_t[:, ::1] of_dag
-        Surroundings around
-        const int32_t[::1] first, members
-        const double[::1] roots, log_shares
-        Regressions densities
-        Py_ssize_t n_families, most_kept
-        # of each surrounding's families the owner's root; the owner's precision
-        double[::1] own_roots, precision
 
     def __init__(
         self, const int32_t[:, ::1] of_dag, Surroundings around,
@@ -171,6 +162,24 @@ cdef class NormalMixture:
         most = np.asarray(missing).sum(axis=1, dtype=np.intp).max(initial=0)
         Rows(self, most).expect(z, missing, terms, out)
 
+    def log_densities(
+        self, const double[:, ::1] z, const unsigned char[:, ::1] missing,
+        const double[:, ::1] terms, double[::1] out,
+    ):
+        """Log densities of the observed cells of rows, averaged over the DAGs.
+
+        They are normal here; ``_student_marginals.pyx`` has the others.
+
+        Parameters
+        ----------
+        z, missing, terms : ndarrays
+            As :meth:`expect` takes them.
+        out : ndarray of shape (n_rows,)
+            Gets the log densities.
+        """
+        most = np.asarray(missing).sum(axis=1, dtype=np.intp).max(initial=0)
+        Rows(self, most).log_densities(z, missing, terms, out)
+
 
 cdef class Rows:
     """What is worked out of one row after the other.
@@ -182,24 +191,6 @@ cdef class Rows:
     most_cells : int
         How many cells of a row are unobserved at most.
     """
-
-    cdef:
-        NormalMixture of
-        AlikeDags alike
-        Py_ssize_t n_dags, width
-        # of 16 rows: of families, of DAGs
-        double[:, ::1] residuals, terms, squares, sums, square_sums
-        # of a row: its values; of clusters
-        double[::1] row, fills, log_density, square, mass, factors, spare
-        Py_ssize_t[::1] factor_start
-        Py_ssize_t n_kept
-        # of a cluster: its families, the places of its cells
-        int32_t[::1] touched, position
-        int32_t[::1] seen
-        double[::1] pull, across, whitened
-        # of DAGs, of groups, and of DAGs by groups
-        double[::1] weight, quadratic, log_quadratic, without
-        double[::1] expected, explained, left, values, rest
 
     def __init__(self, NormalMixture of, Py_ssize_t most_cells):
         cdef Py_ssize_t most = max(1, most_cells) * of.around.n_dags
@@ -239,21 +230,9 @@ cdef class Rows:
         cdef Py_ssize_t start, r, v, n = self.of.around.n, n_rows = z.shape[0]
         with nogil:
             for start in range(0, n_rows, 16):
+                self.add_tile(z, missing, terms, start)
                 for r in range(start, min(n_rows, start + 16)):
-                    self.add_row(&z[r, 0], &missing[r, 0], r - start)
-                    if self.of.densities is not None:
-                        self.add_terms(terms, r)
-                    self.leave_out(&missing[r, 0], r - start)
-                for r in range(self.n_dags):
-                    skb_add_families(
-                        &self.terms[0, 0], &self.squares[0, 0], &self.of.of_dag[r, 0],
-                        n, self.of.log_shares[r], &self.sums[r, 0],
-                        &self.square_sums[r, 0],
-                    )
-                for r in range(start, min(n_rows, start + 16)):
-                    for v in range(z.shape[1]):
-                        self.row[v] = z[r, v]
-                    self.alike.look_at(&missing[r, 0])
+                    self.look_at(&z[r, 0], z.shape[1], &missing[r, 0])
                     self.settle_clusters(&self.residuals[r - start, 0])
                     self.weigh_dags(r - start)
                     self.average_cells(&out[r, 0])
@@ -263,7 +242,50 @@ cdef class Rows:
                             self.settle_groups(v, &self.residuals[r - start, 0])
                             out[r, v] = self.average_groups()
 
+    cdef void log_densities(
+        self, const double[:, ::1] z, const unsigned char[:, ::1] missing,
+        const double[:, ::1] terms, double[::1] out,
+    ) noexcept:
+        cdef Py_ssize_t start, r, n_rows = z.shape[0]
+        with nogil:
+            for start in range(0, n_rows, 16):
+                self.add_tile(z, missing, terms, start)
+                for r in range(start, min(n_rows, start + 16)):
+                    self.look_at(&z[r, 0], z.shape[1], &missing[r, 0])
+                    self.settle_clusters(&self.residuals[r - start, 0])
+                    self.weigh_dags(r - start)
+                    out[r] = self.log_mean_weight() - LOG_ROOT_2_PI * (
+                        self.of.around.n - self.alike.n_cells
+                    )
+
+    cdef void look_at(
+        self, const double *z, Py_ssize_t size, const unsigned char *missing
+    ) noexcept nogil:
+        """Make a row the present one."""
+        cdef Py_ssize_t v
+        for v in range(size):
+            self.row[v] = z[v]
+        self.alike.look_at(missing)
+
     # 16 rows at a time
+
+    cdef void add_tile(
+        self, const double[:, ::1] z, const unsigned char[:, ::1] missing,
+        const double[:, ::1] terms, Py_ssize_t start
+    ) noexcept nogil:
+        """What families without an unobserved cell add up to in each DAG."""
+        cdef Py_ssize_t d, r
+        for r in range(start, min(z.shape[0], start + 16)):
+            self.add_row(&z[r, 0], &missing[r, 0], r - start)
+            if self.of.densities is not None:
+                self.add_terms(terms, r)
+            self.leave_out(&missing[r, 0], r - start)
+        for d in range(self.n_dags):
+            skb_add_families(
+                &self.terms[0, 0], &self.squares[0, 0], &self.of.of_dag[d, 0],
+                self.of.around.n, self.of.log_shares[d], &self.sums[d, 0],
+                &self.square_sums[d, 0],
+            )
 
     cdef void add_row(
         self, const double *z, const unsigned char *missing, Py_ssize_t r
@@ -308,18 +330,10 @@ cdef class Rows:
         self, Py_ssize_t c, const double *residuals
     ) noexcept nogil:
         cdef:
-            Py_ssize_t low = self.alike.cluster_first[c], e, f, i, j, t, v
+            Py_ssize_t low = self.alike.cluster_first[c], e, f, i, t, v
             Py_ssize_t size = self.alike.cluster_first[c + 1] - low, n_touched
             double residual, log_det, *factor, *fills = &self.fills[low]
         n_touched = self.find_touched(c)
-        for i in range(size):
-            self.pull[i] = 0.0
-        for e in range(n_touched):
-            f = self.touched[e]
-            for t in range(self.of.first[f], self.of.first[f + 1]):
-                v = self.of.members[t]
-                if v < self.of.around.n and self.alike.place[v] >= 0:
-                    self.pull[self.position[v]] += self.of.roots[t] * residuals[f]
         if self.n_kept + size * (size + 1) // 2 <= self.factors.shape[0]:
             factor = &self.factors[self.n_kept]
             self.factor_start[c] = self.n_kept
@@ -327,13 +341,8 @@ cdef class Rows:
         else:
             factor = &self.spare[0]
             self.factor_start[c] = -1
-        log_det = self.factorize(size, n_touched, factor)
-        self.whiten(factor, size, &self.pull[0], fills)
-        for i in range(size - 1, -1, -1):
-            residual = -fills[i]
-            for j in range(i + 1, size):
-                residual -= factor[j * (j + 1) // 2 + i] * fills[j]
-            fills[i] = residual * factor[i * (i + 1) // 2 + i]
+        log_det = self.solve(residuals, size, n_touched, factor, fills)
+        for i in range(size):
             self.row[self.alike.cells[self.alike.cluster_cells[low + i]]] = fills[i]
         self.log_density[c] = -0.5 * log_det
         self.square[c] = 0.0
@@ -375,6 +384,31 @@ cdef class Rows:
         for e in range(n_touched):
             self.seen[self.touched[e]] = 0
         return n_touched
+
+    cdef double solve(
+        self, const double *residuals, Py_ssize_t size, Py_ssize_t n_touched,
+        double *factor, double *fills,
+    ) noexcept nogil:
+        """Expectations of the present cluster's cells; see `factorize`."""
+        cdef:
+            Py_ssize_t e, f, i, j, t, v
+            double residual, log_det
+        for i in range(size):
+            self.pull[i] = 0.0
+        for e in range(n_touched):
+            f = self.touched[e]
+            for t in range(self.of.first[f], self.of.first[f + 1]):
+                v = self.of.members[t]
+                if v < self.of.around.n and self.alike.place[v] >= 0:
+                    self.pull[self.position[v]] += self.of.roots[t] * residuals[f]
+        log_det = self.factorize(size, n_touched, factor)
+        self.whiten(factor, size, &self.pull[0], fills)
+        for i in range(size - 1, -1, -1):
+            residual = -fills[i]
+            for j in range(i + 1, size):
+                residual -= factor[j * (j + 1) // 2 + i] * fills[j]
+            fills[i] = residual * factor[i * (i + 1) // 2 + i]
+        return log_det
 
     cdef double factorize(
         self, Py_ssize_t size, Py_ssize_t n_touched, double *factor
@@ -475,12 +509,10 @@ cdef class Rows:
             self.of.densities.df + self.of.around.n - self.alike.n_cells - 1
         )
 
-    cdef void average_cells(self, double *out) noexcept nogil:
-        """Expectations of the unobserved cells."""
-        cdef:
-            Py_ssize_t c, d, i, t
-            const int32_t *of_dag
-            double total = 0.0
+    cdef double share_dags(self) noexcept nogil:
+        """Weights of the DAGs relative to the largest, as `values`; their total."""
+        cdef Py_ssize_t d
+        cdef double total = 0.0
         for d in range(self.n_dags):
             self.values[d] = self.weight[d]
         for d in range(self.n_dags, self.width):
@@ -488,6 +520,22 @@ cdef class Rows:
         skb_relative(&self.values[0], &self.rest[0], 0.0, self.width)
         for d in range(self.n_dags):
             total += self.values[d]
+        return total
+
+    cdef double log_mean_weight(self) noexcept nogil:
+        """Log of the sum of the DAGs' weights, which have their shares."""
+        cdef Py_ssize_t d
+        cdef double peak = self.weight[0]
+        for d in range(1, self.n_dags):
+            peak = max(peak, self.weight[d])
+        return peak + skb_log(self.share_dags())
+
+    cdef void average_cells(self, double *out) noexcept nogil:
+        """Expectations of the unobserved cells."""
+        cdef:
+            Py_ssize_t c, d, i, t
+            const int32_t *of_dag
+            double total = self.share_dags()
         for c in range(self.alike.n_clusters):
             self.mass[c] = 0.0
         for i in range(self.alike.n_cells):

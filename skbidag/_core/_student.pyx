@@ -39,7 +39,7 @@ The loops go through the rows 16 at a time, and are C for the reasons that
 """
 
 import numpy as np
-from libc.math cimport exp, lgamma, sqrt
+from libc.math cimport exp, lgamma, log, sqrt
 from libc.stdint cimport int32_t
 
 from skbidag._core._vector cimport skb_log
@@ -411,6 +411,8 @@ cdef double ENOUGH = 1e-12
 # And so does this number, in a row that contradicts itself by thousands of steps.
 cdef Py_ssize_t MOST_POINTS = 4096
 
+cdef double ROOT_2_PI = 2.506628274631000502416
+
 
 cdef class Regressions:
     """Regressions of variables on sets of others, and Student t densities from them.
@@ -557,7 +559,7 @@ cdef class Regressions:
 
 
 cdef class Cell:
-    """Expectations of one variable given all others of a row.
+    """Expectations of one variable given all others of a row, and their density.
 
     What is regressed must be that variable in all sets. Its own values have no effect
     on the results.
@@ -678,6 +680,7 @@ cdef class Cell:
         const double[:, ::1] z,
         const double[:, ::1] log_weights,
         double[::1] out,
+        double[::1] log_masses,
     ):
         """Expectations by numerical integration, of any accuracy that matters.
 
@@ -689,6 +692,8 @@ cdef class Cell:
             Log densities of the rows in the DAGs of each blanket, added up.
         out : ndarray of shape (n_tiles * 16,)
             Gets the expectations, as deviations from the mean.
+        log_masses : ndarray of shape (n_tiles * 16,)
+            Gets the logarithms of the integrals: log densities of the rest of the row.
         """
         cdef:
             Grid grid
@@ -718,7 +723,9 @@ cdef class Cell:
                     )
                 self.make_relative(&grid)
                 self.place_grid(&grid)
-                self.add_points(&grid, &out[tile * SKB_TILE])
+                self.add_points(
+                    &grid, &out[tile * SKB_TILE], &log_masses[tile * SKB_TILE]
+                )
 
     cdef void log_families(self, const double *x) noexcept nogil:
         """Log products of all families at one point for each of 16 rows."""
@@ -738,10 +745,13 @@ cdef class Cell:
         for r in range(SKB_TILE):
             top = -1e308
             grid.peak[r] = self.center[0, r]
+            grid.width[r] = self.width[0, r]
             for b in range(self.n_blankets):
                 if self.shift[b, r] + self.mass[b, r] > top:
                     top = self.shift[b, r] + self.mass[b, r]
                     grid.peak[r] = self.center[b, r]
+                    grid.width[r] = self.width[b, r]
+            grid.top[r] = top
             for b in range(self.n_blankets):
                 self.shift[b, r] -= top
 
@@ -773,7 +783,9 @@ cdef class Cell:
             half /= grid.step[r]
             grid.growth[r] = 1.0 / sqrt(self.of.df + 4.0 * half * half)
 
-    cdef void add_points(self, Grid *grid, double *out) noexcept nogil:
+    cdef void add_points(
+        self, Grid *grid, double *out, double *log_mass
+    ) noexcept nogil:
         """Trapezoidal sums from the middle outwards, for 16 rows."""
         cdef:
             double x[16]
@@ -820,12 +832,17 @@ cdef class Cell:
         for r in range(SKB_TILE):
             # no point came near a peak where the row contradicts itself that much
             out[r] = grid.peak[r]
+            log_mass[r] = grid.top[r] + log(ROOT_2_PI * grid.width[r])
             if total[r] > 0.0:
                 out[r] = grid.middle[r] + moment[r] / total[r]
+                log_mass[r] = grid.top[r] + log(grid.step[r] * total[r])
 
 
 cdef struct Grid:
+    # the log height of the highest center, which all is relative to
+    double top[16]
     double peak[16]
+    double width[16]
     double middle[16]
     double half[16]
     double step[16]

@@ -510,7 +510,8 @@ class DynamicStructure(
         """Log posterior predictive density of each row given those before it.
 
         Each row by itself, averaged over the sampled DAGs, with the parameters
-        integrated out.
+        integrated out. So are missing cells, as if those of the past were independent
+        of the rest of it.
 
         Parameters
         ----------

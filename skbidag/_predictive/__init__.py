@@ -72,7 +72,8 @@ def log_density(score, samples, X, cells=None):
     samples : DAGSamples
         The sampled DAGs.
     X : {array-like, dataframe} of shape (n_samples, n_features)
-        New rows, without missing values.
+        New rows. A missing cell (NaN, None) is unobserved and is integrated out; with
+        mixed data, and scores that know no more than a density, it is an error.
     cells : ndarray of bool of shape (n_samples, n_features), default=None
         Which cells were set. Their own densities do not count.
 
@@ -80,7 +81,7 @@ def log_density(score, samples, X, cells=None):
     -------
     log_density : ndarray of shape (n_samples,)
         Log of the mean over DAGs of the row's predictive density, given what is in the
-        background.
+        background, of the cells that are observed.
 
     Examples
     --------

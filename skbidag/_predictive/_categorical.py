@@ -26,7 +26,7 @@ from skbidag._core._holed_rows import HoledRows
 from skbidag._core._predictive import Weights, level_log_sums
 from skbidag._data import unique_rows
 from skbidag._predictive._families import csr, padded, row_slices
-from skbidag._predictive._predictor import Predictor
+from skbidag._predictive._holes import HoledPredictor
 
 # The codes of an unobserved cell, and of a level that fit has not seen
 MISSING, UNSEEN = -2, -1
@@ -48,7 +48,7 @@ MAX_LOOK_UP = 1 << 14
 MAX_TABLE = 1 << 20
 
 
-class CategoricalPredictor(Predictor):
+class CategoricalPredictor(HoledPredictor):
     """Predictions by a :class:`CategoricalPredictiveScore`."""
 
     @cached_property
@@ -77,20 +77,38 @@ class CategoricalPredictor(Predictor):
         return [of_node[place] for of_node in result]
 
     def _probabilities(self, codes, nodes):
+        result = [np.empty((len(codes), self.local.n_levels[node])) for node in nodes]
+        shared, single = self._by_pattern(codes)
+        for rows in shared:
+            self._fill_shared(codes, rows, nodes, result)
+        if len(single):
+            self._fill_single(codes, single, nodes, result)
+        return result
+
+    def _by_pattern(self, codes):
+        """Rows that share what is unobserved, a list, and those to go one by one."""
         patterns, _, pattern_of = unique_rows(codes == MISSING)
         alone = (np.bincount(pattern_of) < FEW_ROWS) & patterns.any(axis=1)
         if alone.any() and not self.local.can_look_up():
             alone[:] = False
-        result = [np.empty((len(codes), self.local.n_levels[node])) for node in nodes]
-        for number in np.flatnonzero(~alone):
-            rows = np.flatnonzero(pattern_of == number)
-            self._fill_shared(codes, rows, nodes, result)
-        rows = np.flatnonzero(alone[pattern_of])
-        if len(rows):
-            self._fill_single(codes, rows, nodes, result)
-        return result
+        shared = [np.flatnonzero(pattern_of == k) for k in np.flatnonzero(~alone)]
+        return shared, np.flatnonzero(alone[pattern_of])
+
+    def _log_observed(self, rows, missing):
+        codes, _, place = unique_rows(rows)
+        result = np.empty(len(codes))
+        shared, single = self._by_pattern(codes)
+        for of_pattern in shared:
+            self._add_up_shared(codes, of_pattern, result)
+        if len(single):
+            self._add_up_single(codes, single, result)
+        return result[place]
 
     # Rows are codes, and labels only outside.
+
+    def _read_holed(self, X):
+        codes = self.score.encode(X, missing="code")
+        return codes, codes == MISSING
 
     def _read(self, X):
         return np.asfortranarray(self.score.encode(X))
@@ -137,6 +155,16 @@ class CategoricalPredictor(Predictor):
                 left = here[[row]], [nodes[number]], [result[number]]
                 self._fill_shared(codes, *left)
 
+    def _add_up_single(self, codes, rows, result):
+        """Log probabilities of what is observed, over all DAGs."""
+        log_p, done = np.empty(len(rows)), np.zeros(len(rows), dtype=np.uint8)
+        own_codes = np.ascontiguousarray(codes[rows], dtype=np.int32)
+        self._holed_rows.log_probabilities(own_codes, log_p, done)
+        result[rows] = log_p
+        for row in rows[done == 0]:
+            # too much to sum over value by value
+            self._add_up_shared(codes, np.array([row]), result)
+
     @cached_property
     def _holed_rows(self):
         """The kernel for single rows: tables and surroundings as plain arrays."""
@@ -161,13 +189,23 @@ class CategoricalPredictor(Predictor):
 
     def _fill_shared(self, codes, rows, nodes, result):
         """Probabilities in rows that share what is unobserved."""
+        for here, missing, log_weights in self._weigh(codes, rows):
+            weights = Weights(log_weights)
+            for node, of_node in zip(nodes, result, strict=True):
+                of_node[here] = self._given_others(codes[here], node, missing, weights)
+
+    def _add_up_shared(self, codes, rows, result):
+        """Log probabilities of what is observed, over all DAGs."""
+        for here, _, log_weights in self._weigh(codes, rows):
+            result[here] = logsumexp(log_weights, axis=0)[: len(here)]
+
+    def _weigh(self, codes, rows):
+        """Some of the rows, what they lack, and the DAGs' log weights in them."""
         families = self.families
         missing = np.flatnonzero(codes[rows[0]] == MISSING)
         for part in row_slices(len(rows), len(families.node) + len(families.counts)):
             here = rows[part]
-            weights = Weights(self._log_evidence(codes[here], missing))
-            for node, of_node in zip(nodes, result, strict=True):
-                of_node[here] = self._given_others(codes[here], node, missing, weights)
+            yield here, missing, self._log_evidence(codes[here], missing)
 
     def _log_evidence(self, codes, missing):
         """Log shares of the DAGs, and the log probabilities of what is observed.

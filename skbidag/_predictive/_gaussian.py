@@ -8,6 +8,7 @@ predict given the others.
 With BGe a DAG's density is a product of Student t densities. Where all other cells are
 observed, the expectation is an integral in one dimension (``_core/_student.pyx``).
 Where some are not, it takes the DAG for a normal distribution about the regressions.
+The density of the observed cells is the integral over the others, by the same means.
 """
 
 from abc import ABC, abstractmethod
@@ -21,8 +22,9 @@ from skbidag._core._alike import Surroundings
 from skbidag._core._normal_mixture import NormalMixture
 from skbidag._core._predictive import Weights
 from skbidag._core._student import Cell, Regressions
+from skbidag._core._student_marginals import log_densities
 from skbidag._predictive._families import TILE, csr, padded, row_slices
-from skbidag._predictive._predictor import Predictor
+from skbidag._predictive._holes import HoledPredictor
 from skbidag._sklearn import _check_n_features
 
 # An integral takes twenty times as long as an expansion. Where a cell has more than so
@@ -39,7 +41,7 @@ MOST_KEPT = 1 << 20
 ROWS_IN_CACHE = 8 * TILE
 
 
-class LinearPredictor(Predictor):
+class LinearPredictor(HoledPredictor):
     """Predictions by the regressions of a :class:`LinearPredictiveScore`.
 
     A DAG with regressions x_i = b_i x_P + noise of variance v_i has the precision
@@ -56,18 +58,39 @@ class LinearPredictor(Predictor):
         z = np.where(missing, 0.0, X - self.score.posterior_mean_)
         return self._expectations(z, missing) + self.score.posterior_mean_
 
+    def _read_holed(self, X):
+        X = check_array(X, dtype=np.float64, ensure_all_finite=False, input_name="X")
+        missing = np.isnan(X)
+        return self.score.check_rows(np.where(missing, 0.0, X)), missing
+
+    def _log_observed(self, rows, missing):
+        z = np.where(missing, 0.0, rows - self.score.posterior_mean_)
+        return self._log_marginals(z, missing)
+
+    def _log_marginals(self, z, missing):
+        """Log densities where every DAG is a normal distribution, from deviations."""
+        result = np.empty(len(z))
+        for rows, *tables in self._tables(z, missing):
+            terms = self._log_densities(z[rows])
+            self._mixture.log_densities(*tables, terms, result[rows])
+        return result
+
     def _expectations(self, z, missing):
         """Expectations where every DAG is a normal distribution, as deviations."""
         result = np.empty(missing.shape)
-        for rows in row_slices(len(z), len(self.families.node)):
-            here = np.ascontiguousarray(z[rows])
-            self._mixture.expect(
-                here,
-                np.ascontiguousarray(missing[rows]).view(np.uint8),
-                self._log_densities(here),
-                result[rows],
-            )
+        for rows, *tables in self._tables(z, missing):
+            self._mixture.expect(*tables, self._log_densities(z[rows]), result[rows])
         return result
+
+    def _tables(self, z, missing):
+        """Slices of rows; their values and which are missing, as kernels take them."""
+        for rows in row_slices(len(z), len(self.families.node)):
+            here = np.ascontiguousarray(self._columns(z[rows]))
+            yield rows, here, np.ascontiguousarray(missing[rows]).view(np.uint8)
+
+    def _columns(self, z):
+        """Rows with all variables of the regressions."""
+        return z
 
     def _log_densities(self, z):
         """Log densities of all families in rows, where they are not normal."""
@@ -114,8 +137,8 @@ class ConstantsPredictor(LinearPredictor):
     A constant is the coefficient of one more variable, which is 1 in every row.
     """
 
-    def _expectations(self, z, missing):
-        return super()._expectations(np.hstack([z, np.ones((len(z), 1))]), missing)
+    def _columns(self, z):
+        return np.hstack([z, np.ones((len(z), 1))])
 
     def _roots(self):
         families = self.families
@@ -141,9 +164,14 @@ class StudentMixin(ABC):
     constants: tuple
     group: np.ndarray
 
+    @property
     @abstractmethod
-    def _columns(self, z):
-        """Rows with all variables of the regressions."""
+    def _scatter(self):
+        """The scatter matrix and least variances that all families share, if any."""
+
+    @abstractmethod
+    def _student_roots(self):
+        """The families' roots, in units of the scatter matrix if they share one."""
 
     @cached_property
     def _members(self):
@@ -191,6 +219,50 @@ class StudentMixin(ABC):
             integrated = missing & (n_missing == 1)[:, None]
             normal = super()._expectations(z[rows], missing[rows])
             result[rows] = np.where(integrated[rows], result[rows], normal)
+        return result
+
+    def _log_marginals(self, z, missing):
+        result, n_missing = np.empty(len(z)), missing.sum(axis=1)
+        for node in range(z.shape[1]):
+            rows = np.flatnonzero(missing[:, node] & (n_missing == 1))
+            if len(rows):
+                result[rows] = self._integrate_out(z[rows], node)
+        rows = np.flatnonzero(n_missing > 1)
+        if len(rows):
+            result[rows] = self._approximate(z[rows], missing[rows])
+        return result
+
+    def _approximate(self, z, missing):
+        """Log densities where several cells are unobserved."""
+        result = np.empty(len(z))
+        for rows, *tables in self._tables(z, missing):
+            terms = self._densities(z[rows], self._of_families)
+            log_densities(
+                self._student_mixture, *self._scatter, *tables, terms, result[rows]
+            )
+        return result
+
+    @cached_property
+    def _student_mixture(self):
+        """The DAGs with Student t densities, and normal distributions near them."""
+        families = self.families
+        return NormalMixture(
+            families.of_dag_by_dag,
+            Surroundings(*families.surroundings),
+            *self._student_roots(),
+            families.log_shares,
+            self._of_families,
+            MOST_KEPT,
+        )
+
+    def _integrate_out(self, z, node):
+        """Log densities where a node alone is unobserved."""
+        result, (chosen, cell) = np.empty(len(z)), self._cell(node)
+        for part in self._slices(len(z)):
+            terms = self._densities(z[part], self._of_families)
+            log_weights = chosen.log_sums(Weights(self._log_weights(terms)))
+            _, log_masses = _integrals(cell, self._columns(z[part]), log_weights)
+            result[part] = log_masses[: len(z[part])]
         return result
 
     def _integrate(self, z, rows, nodes, result):
@@ -248,23 +320,20 @@ class StudentPredictor(StudentMixin, LinearPredictor):
         self.constants = scatter[None], floor[None], offset, np.array([self.df])
         self.group = np.zeros(len(scatter), dtype=np.int32)
 
-    def _columns(self, z):
-        return z
-
     # Several cells unobserved: in a DAG with all edges the joint density is Student t,
     # and what follows is exact. In others it is for many degrees of freedom.
 
     def _make_mixture(self):
-        families = self.families
-        return NormalMixture(
-            families.of_dag_by_dag,
-            Surroundings(*families.surroundings),
-            # from variances to what they are estimated from
-            *self._roots(scale=(self.df - 2) ** -0.5),
-            families.log_shares,
-            self._of_families,
-            MOST_KEPT,
-        )
+        return self._student_mixture
+
+    def _student_roots(self):
+        # from variances to what they are estimated from
+        return self._roots(scale=(self.df - 2) ** -0.5)
+
+    @property
+    def _scatter(self):
+        _, scatter, floor, _, _ = self.score.student_t()
+        return scatter, floor
 
     def _log_densities(self, z):
         return self._densities(z, self._of_families)
@@ -282,8 +351,12 @@ class OwnRowsPredictor(StudentMixin, ConstantsPredictor):
         *constants, self.group = score.student_t_of_groups()
         self.constants = tuple(constants)
 
-    def _columns(self, z):
-        return np.hstack([z, np.ones((len(z), 1))])
+    def _student_roots(self):
+        return self._roots()
+
+    @property
+    def _scatter(self):
+        return np.empty((0, 0)), np.empty(0)
 
     @cached_property
     def _members(self):
@@ -301,10 +374,15 @@ def _expectation(cell, z, log_weights):
     if len(bad):
         weights = np.zeros((len(log_weights), padded(len(bad))))
         weights[:, : len(bad)] = log_weights[:, bad]
-        integrated = np.empty(padded(len(bad)))
-        cell.integrate(_tiles(z[bad]), weights, integrated)
-        expected[bad] = integrated[: len(bad)]
+        expected[bad] = _integrals(cell, z[bad], weights)[0][: len(bad)]
     return expected
+
+
+def _integrals(cell, z, log_weights):
+    """Expectations of a cell, and log densities of all others, by a grid."""
+    expected, log_masses = np.empty((2, padded(len(z))))
+    cell.integrate(_tiles(z), log_weights, expected, log_masses)
+    return expected, log_masses
 
 
 def _tiles(z):

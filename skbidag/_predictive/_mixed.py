@@ -44,7 +44,15 @@ class MixedPredictor(Predictor):
     # Rows are numbers, and labels only outside.
 
     def _read(self, X):
-        return self.score.encode(X)
+        rows = self.score.encode(X, missing="code")
+        if np.isnan(rows).any():
+            column = self.score._column_name(int(np.isnan(rows).any(axis=0).argmax()))
+            raise ValueError(
+                f"Input X contains missing cells, first in column {column}: densities "
+                "of rows of mixed data take complete rows, predictions any. Fill the "
+                "cells in, by skbidag.StructureImputer for one."
+            )
+        return rows
 
     def _log_local(self, rows, family):
         node, parents = self.families.node[family], self.families.parents[family]

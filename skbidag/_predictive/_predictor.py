@@ -33,8 +33,11 @@ class Predictor:
 
     def log_density(self, X):
         """Log of the mean over DAGs of each row's predictive density."""
-        X, families = self._read(X), self.families
-        result = np.empty(_num_samples(X))
+        return self._log_density(self._read(X))
+
+    def _log_density(self, X):
+        """The same of rows that are read."""
+        families, result = self.families, np.empty(_num_samples(X))
         for rows in self._slices(len(result)):
             terms = self._log_terms(_safe_indexing(X, rows), rows.stop - rows.start)
             terms[self.samples.background[families.node]] = 0.0  # these are given
