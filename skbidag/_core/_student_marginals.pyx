@@ -23,7 +23,8 @@ in ``_normal_mixture.pyx``. So the integral is the product at the expectations t
 
 That is exact where the edges are there, and otherwise up to terms of the order 1 / df.
 Where children are learned from different rows, there is no such D, and L is that of the
-normal distributions about the regressions: the factor is (2 pi)^(m / 2) det(L)^(-1 / 2).
+normal distributions about the regressions: the factor is (2 pi)^(m / 2) there, beside
+det(L)^(-1 / 2).
 """
 
 import numpy as np
