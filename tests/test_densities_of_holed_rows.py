@@ -277,17 +277,17 @@ def test_several_cells_nearly(n_rows, tolerance):
     assert np.abs(errors).max() < tolerance
 
 
-def experiment():
-    """BGe of data in which cells were set, with other rows."""
+def experiment(score):
+    """A score of data in which cells were set."""
     X, dags = gaussian(80, 4)
     rng = np.random.default_rng(6)
     set_cells = rng.random(X.shape) < 0.2
     X[set_cells] = rng.normal(size=set_cells.sum()) + 3
-    return with_interventions(BGe(), set_cells).fit(X), dags, X
+    return with_interventions(score, set_cells).fit(X), dags, X
 
 
 def test_integrals_where_children_have_rows_of_their_own():
-    score, dags, X = experiment()
+    score, dags, X = experiment(BGe())
     samples = packed(dags)
     for k, (a, b) in enumerate(combinations(range(4), 2)):
         holed = X[k].copy()
@@ -302,10 +302,11 @@ def test_integrals_where_children_have_rows_of_their_own():
 
 
 @pytest.mark.parametrize("learned_from_experiments", [False, True])
-def test_integrals_where_cells_were_set(learned_from_experiments):
-    score, dags, X = experiment()
+@pytest.mark.parametrize("kind", [BGe, Plugged])
+def test_integrals_where_cells_were_set(kind, learned_from_experiments):
+    score, dags, X = experiment(kind())
     if not learned_from_experiments:
-        score = BGe().fit(X)
+        score = kind().fit(X)
     samples, cells = packed(dags), np.array([True, False, False, False])
     for node in (1, 2, 3):
         holed = X[node].copy()
