@@ -198,7 +198,8 @@ class PCSkeleton(BaseEstimator):
         interventions : array-like, default=None
             Which variables were set in each row, as in the ``fit`` of
             :class:`~skbidag.OrderMCMCStructure`. A pair is tested on the rows in which
-            neither of the two was set.
+            neither of the two was set; by Bayes factors of ordinal columns, on those in
+            which the variable at hand was not.
 
         Returns
         -------

@@ -85,6 +85,6 @@ def what_was_set(labels):
     n_set = np.count_nonzero(labels != "")
     return (
         f"In {n_set} of {len(labels)} rows something was set (--interventions). They "
-        "tell nothing of its causes: PC tests a pair on the rows in which neither of "
-        "the two was set, and equivalence classes are interventional ones."
+        "tell nothing of its causes: PC leaves them out of its tests, and equivalence "
+        "classes are interventional ones."
     )
