@@ -187,6 +187,23 @@ def test_many_outsiders(levels, n_samples):
         assert_allclose(out[mask, outsiders], expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("n_samples", [200, 3000])
+@pytest.mark.parametrize("sizes", [[1, 1, 1, 1], [3, 15, 17, 16], [31, 2, 34, 33]])
+def test_classes_side_by_side(sizes, n_samples):
+    # Outsiders of one to five levels, which fill lanes of 16 and 32 in part, share them
+    # with the next class, or reach beyond; in groups of up to 255 rows and larger.
+    rng = np.random.default_rng(n_samples)
+    levels = np.repeat([2, 3, 4, 5], sizes)
+    X = random_data(rng, n_samples, [3, 4, 3, 2, *levels, 1])
+    outsiders = rng.permutation(np.arange(4, X.shape[1]))
+    for score in BDe().fit(X), CategoricalBIC().fit(X):
+        out = table(score, 0, [1, 2, 3], outsiders)
+        for mask in range(8):
+            subset = np.array([1, 2, 3])[mask >> np.arange(3) & 1 == 1]
+            expected = [score.local_score(0, [*subset, j]) for j in outsiders]
+            assert_allclose(out[mask, outsiders], expected, rtol=1e-10)
+
+
 @pytest.mark.parametrize("n_samples", [100, 600])
 def test_constant_columns(n_samples):
     # As a parent a constant changes nothing, however many rows a group has and however

@@ -19,49 +19,88 @@ cdef extern from *:
       #define SKB_BYTE_LOOP static
     #endif
 
-    /* Add `step` to the counts of the variables that have a value, for each row. Four
-       rows at a time: the counts are loaded and stored once for all of them. */
-    SKB_BYTE_LOOP void skb_add_rows(
-        const uint8_t *codes, Py_ssize_t stride, const int *rows, int n_rows,
-        uint8_t value, uint8_t step, Py_ssize_t width, uint8_t *restrict count)
-    {
-        int i = 0;
-        for (; i + 4 <= n_rows; i += 4) {
-            const uint8_t *x0 = codes + rows[i] * stride;
-            const uint8_t *x1 = codes + rows[i + 1] * stride;
-            const uint8_t *x2 = codes + rows[i + 2] * stride;
-            const uint8_t *x3 = codes + rows[i + 3] * stride;
-            for (Py_ssize_t j = 0; j < width; j++)
-                count[j] += (uint8_t)((x0[j] == value ? step : 0)
-                                      + (x1[j] == value ? step : 0)
-                                      + (x2[j] == value ? step : 0)
-                                      + (x3[j] == value ? step : 0));
-        }
-        for (; i < n_rows; i++) {
-            const uint8_t *x0 = codes + rows[i] * stride;
-            for (Py_ssize_t j = 0; j < width; j++)
-                count[j] += x0[j] == value ? step : 0;
-        }
+    /* Count the levels from 1 to n_levels - 1 of LANES variables: up to three at a time
+       in registers, through all the rows. Codes of two levels are added as they are. */
+    #define SKB_COUNT_LANES(NAME, LANES) \\
+    typedef uint8_t NAME##_t __attribute__(( \\
+        vector_size(LANES), aligned(1), may_alias)); \\
+    static inline __attribute__((always_inline, unused)) void NAME( \\
+        const uint8_t *codes, Py_ssize_t stride, const int *rows, int n_rows, \\
+        int n_levels, Py_ssize_t width, uint8_t *count) \\
+    { \\
+        const NAME##_t zero = {0}; \\
+        for (int level = 1; level < n_levels; level += 3) { \\
+            NAME##_t n1 = zero, n2 = zero, n3 = zero; \\
+            const NAME##_t one = zero + (uint8_t)level; \\
+            const NAME##_t two = one + 1, three = one + 2; \\
+            const int left = n_levels - level; \\
+            if (n_levels == 2) \\
+                for (int i = 0; i < n_rows; i++) \\
+                    n1 += *(const NAME##_t *)(codes + rows[i] * stride); \\
+            else if (left == 1) \\
+                for (int i = 0; i < n_rows; i++) { \\
+                    NAME##_t x = *(const NAME##_t *)(codes + rows[i] * stride); \\
+                    n1 -= (NAME##_t)(x == one); \\
+                } \\
+            else if (left == 2) \\
+                for (int i = 0; i < n_rows; i++) { \\
+                    NAME##_t x = *(const NAME##_t *)(codes + rows[i] * stride); \\
+                    n1 -= (NAME##_t)(x == one); \\
+                    n2 -= (NAME##_t)(x == two); \\
+                } \\
+            else \\
+                for (int i = 0; i < n_rows; i++) { \\
+                    NAME##_t x = *(const NAME##_t *)(codes + rows[i] * stride); \\
+                    n1 -= (NAME##_t)(x == one); \\
+                    n2 -= (NAME##_t)(x == two); \\
+                    n3 -= (NAME##_t)(x == three); \\
+                } \\
+            *(NAME##_t *)(count + level * width) = n1; \\
+            if (left > 1) \\
+                *(NAME##_t *)(count + (level + 1) * width) = n2; \\
+            if (left > 2) \\
+                *(NAME##_t *)(count + (level + 2) * width) = n3; \\
+        } \\
     }
 
-    /* Add the codes of rows, which are 0 or 1. */
-    SKB_BYTE_LOOP void skb_add_binary_rows(
+    #if defined(__GNUC__) || defined(__clang__)
+    SKB_COUNT_LANES(skb_count_32, 32)
+    SKB_COUNT_LANES(skb_count_16, 16)
+    #else
+    static void skb_count_16(
         const uint8_t *codes, Py_ssize_t stride, const int *rows, int n_rows,
-        Py_ssize_t width, uint8_t *restrict count)
+        int n_levels, Py_ssize_t width, uint8_t *count)
     {
-        int i = 0;
-        for (; i + 4 <= n_rows; i += 4) {
-            const uint8_t *x0 = codes + rows[i] * stride;
-            const uint8_t *x1 = codes + rows[i + 1] * stride;
-            const uint8_t *x2 = codes + rows[i + 2] * stride;
-            const uint8_t *x3 = codes + rows[i + 3] * stride;
-            for (Py_ssize_t j = 0; j < width; j++)
-                count[j] += (uint8_t)((x0[j] + x1[j]) + (x2[j] + x3[j]));
+        for (int level = 1; level < n_levels; level++) {
+            uint8_t *n = count + level * width;
+            for (int j = 0; j < 16; j++)
+                n[j] = 0;
+            for (int i = 0; i < n_rows; i++)
+                for (int j = 0; j < 16; j++)
+                    n[j] += codes[rows[i] * stride + j] == level;
         }
-        for (; i < n_rows; i++) {
-            const uint8_t *x0 = codes + rows[i] * stride;
-            for (Py_ssize_t j = 0; j < width; j++)
-                count[j] += x0[j];
+    }
+    #endif
+
+    /* Count the levels of variables in up to 255 rows: those from 1 on that one of the
+       16 or 32 side by side has, and below `most`. `levels` has how many each variable
+       has, ascending; `width`, the distance of counts, is a multiple of 16. */
+    SKB_BYTE_LOOP void skb_count_levels(
+        const uint8_t *codes, Py_ssize_t stride, const int *rows, int n_rows,
+        const uint8_t *levels, int most, Py_ssize_t width, uint8_t *count)
+    {
+        Py_ssize_t j = 0;
+    #if defined(__GNUC__) || defined(__clang__)
+        for (; j + 32 <= width; j += 32) {
+            int n_levels = levels[j + 31] < most ? levels[j + 31] : most;
+            skb_count_32(
+                codes + j, stride, rows, n_rows, n_levels, width, count + j);
+        }
+    #endif
+        for (; j < width; j += 16) {
+            int n_levels = levels[j + 15] < most ? levels[j + 15] : most;
+            skb_count_16(
+                codes + j, stride, rows, n_rows, n_levels, width, count + j);
         }
     }
 
@@ -112,14 +151,9 @@ cdef extern from *:
                 | ((x2[j] == x3[j]) << 5));
     }
     """
-    void skb_add_rows(
+    void skb_count_levels(
         const unsigned char *codes, Py_ssize_t stride, const int *rows, int n_rows,
-        unsigned char value, unsigned char step, Py_ssize_t width,
-        unsigned char *count
-    ) nogil
-    void skb_add_binary_rows(
-        const unsigned char *codes, Py_ssize_t stride, const int *rows, int n_rows,
-        Py_ssize_t width, unsigned char *count
+        const unsigned char *levels, int most, Py_ssize_t width, unsigned char *count
     ) nogil
     void skb_add_counts(
         const unsigned char *more, unsigned char step, Py_ssize_t width,

@@ -131,7 +131,7 @@ cdef class DiscreteWalk:
         self.segment_weight = np.empty(self.n_rows)
         self.group_weight = np.empty(self.n_rows)
         self.slot = np.empty(max(self.n_rows, n_levels.max()), dtype=np.intc)
-        self.aside = np.empty(2 * self.n_rows, dtype=np.intc)
+        self.aside = np.empty(3 * self.n_rows, dtype=np.intc)
         self.best = np.empty(0)
         self.singles = np.empty(0)
 
@@ -511,6 +511,11 @@ cdef class DiscreteWalk:
                     order + start[group], start[group + 1] - start[group], x,
                     new_order, new_start, n_new, &front, &back
                 )
+            elif levels <= 4:
+                n_new = self.split_in_four(
+                    order + start[group], start[group + 1] - start[group], x,
+                    new_order, new_start, n_new, &front, &back
+                )
             else:
                 n_new = self.split_group(
                     order + start[group], start[group + 1] - start[group], x, levels,
@@ -548,6 +553,42 @@ cdef class DiscreteWalk:
             n_new += 1
             front[0] += n_zeros
         return put_group(new_order, new_start, n_new, ones, n_ones, front, back)
+
+    cdef int split_in_four(
+        self, const int* rows, int n_rows, const int* x, int* new_order,
+        int* new_start, int n_new, int* front, int* back
+    ) noexcept nogil:
+        """Split a group by a column of three or four levels, as `split_in_two` does."""
+        cdef int* zeros = new_order + front[0]
+        cdef int* ones = &self.aside[0]
+        cdef int* twos = ones + self.n_rows
+        cdef int* threes = twos + self.n_rows
+        cdef int n_zeros = 0
+        cdef int n_ones = 0
+        cdef int n_twos = 0
+        cdef int n_threes = 0
+        cdef int place, row, level
+        for place in range(n_rows):
+            row = rows[place]
+            level = x[row]
+            zeros[n_zeros] = row
+            ones[n_ones] = row
+            twos[n_twos] = row
+            threes[n_threes] = row
+            n_zeros += level == 0
+            n_ones += level == 1
+            n_twos += level == 2
+            n_threes += level == 3
+        if n_zeros == 1:
+            back[0] -= 1
+            new_order[back[0]] = zeros[0]
+        elif n_zeros > 1:
+            new_start[n_new] = front[0]
+            n_new += 1
+            front[0] += n_zeros
+        n_new = put_group(new_order, new_start, n_new, ones, n_ones, front, back)
+        n_new = put_group(new_order, new_start, n_new, twos, n_twos, front, back)
+        return put_group(new_order, new_start, n_new, threes, n_threes, front, back)
 
     cdef int split_group(
         self, const int* rows, int n_rows, const int* x, int levels, int* new_order,

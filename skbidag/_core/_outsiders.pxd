@@ -24,9 +24,10 @@ cdef class Outsiders:
         const int[::1] class_start
         readonly object class_levels
         const int[::1] levels         # of each class
-        # The codes, row by row; of each class where it begins in a row, and its width,
-        # a multiple of LANES or zero.
+        # The codes, row by row, and how many levels each has; of each class where it
+        # begins in a row, and its width, a multiple of LANES or zero.
         const unsigned char[:, ::1] bytes
+        const unsigned char[::1] lane_levels
         const Py_ssize_t[::1] offset
         const Py_ssize_t[::1] width
 
@@ -63,6 +64,7 @@ cdef class Tally:
         double* score
         const int* columns
         const unsigned char* dense
+        const unsigned char* lane_levels
         Py_ssize_t stride
         Py_ssize_t width
         int n_outsiders

@@ -30,8 +30,8 @@ one for each cell of a large one.
 from libc.string cimport memset
 
 from skbidag._core._bytes cimport (
-    skb_add_binary_rows, skb_add_counts, skb_add_rows, skb_compare_four,
-    skb_count_equal, skb_count_equal_of_three
+    skb_add_counts, skb_compare_four, skb_count_equal, skb_count_equal_of_three,
+    skb_count_levels
 )
 from skbidag._core._worth cimport (
     LARGEST_BYTE, LARGEST_SPAN, LARGEST_TINY, N_DIGITS, N_PLACES, Worth, f_value,
@@ -83,8 +83,16 @@ cdef class Outsiders:
         sizes = np.diff(starts)
         dense = (weights == 1.0).all() & (class_levels <= MOST_DENSE_LEVELS)
         width = np.where(dense, -(-sizes // LANES) * LANES, 0).astype(np.intp)
-        offset = np.cumsum(width) - width
-        laid_out = np.zeros((codes.shape[1], max(1, width.sum())), dtype=np.uint8)
+        # A class begins where the one before ends. Whole lanes are counted from there
+        # on, which those of the next class, or zeros, fill.
+        packed = np.where(dense, sizes, 0).astype(np.intp)
+        offset = np.cumsum(packed) - packed
+        stride = -(-np.max(offset + width, initial=0) // LANES) * LANES
+        laid_out = np.zeros((codes.shape[1], max(1, stride)), dtype=np.uint8)
+        lane_levels = np.repeat(class_levels, packed)
+        self.lane_levels = np.append(
+            lane_levels, np.full(stride, np.max(lane_levels, initial=0))
+        ).astype(np.uint8)
         for c in np.flatnonzero(dense):
             laid_out[:, offset[c]:offset[c] + sizes[c]] = codes[
                 self.variables[starts[c]:starts[c + 1]]
@@ -128,7 +136,7 @@ cdef class Tally:
         cdef int c
         self.outsiders = outsiders
         for c in range(outsiders.n_classes):
-            most = max(most, outsiders.width[c] * outsiders.levels[c])
+            most = max(most, outsiders.width[c] * (outsiders.levels[c] + 1))
         if self.scores.shape[0] <= outsiders.columns.shape[0]:
             self.scores = np.empty(outsiders.columns.shape[0] + 1)
         if self.block.shape[0] < most:
@@ -196,6 +204,7 @@ cdef class Tally:
         self.levels = self.outsiders.levels[c]
         self.width = self.outsiders.width[c]
         self.dense = &self.outsiders.bytes[0, 0] + self.outsiders.offset[c]
+        self.lane_levels = &self.outsiders.lane_levels[self.outsiders.offset[c]]
         self.t = t
 
     cdef void add_group(self, const Groups* groups, int group) noexcept nogil:
@@ -341,7 +350,7 @@ cdef class Tally:
         cdef int last = groups.first_segment[group + 1] - 1
         cdef int segment, end
         cdef Py_ssize_t width = self.width
-        cdef unsigned char* count = &self.block[0]
+        cdef unsigned char* count = &self.block[width]
         cdef unsigned char* total = count + width
         cdef double* score = self.score
         cdef const double* f
@@ -351,9 +360,9 @@ cdef class Tally:
         memset(total, 0, width)
         for segment in range(groups.first_segment[group], last + 1):
             end = groups.segment_end[segment]
-            memset(count, 0, width)
-            skb_add_binary_rows(
-                self.dense, self.stride, groups.rows + begin, end - begin, width, count
+            skb_count_levels(
+                self.dense, self.stride, groups.rows + begin, end - begin,
+                self.lane_levels, 2, width, &self.block[0]
             )
             for j in range(width):
                 total[j] += count[j]
@@ -441,25 +450,20 @@ cdef class Tally:
         self, const int* rows, int n_rows, int n_levels, bint zeros
     ) noexcept nogil:
         """Count the levels of the outsiders that have them; zeros only if asked to."""
-        cdef const unsigned char* dense = &self.outsiders.bytes[0, 0]
         cdef Py_ssize_t width = self.stride
-        cdef Py_ssize_t first = 0
         cdef int level
-        cdef int c = 0
         memset(&self.in_segment[0], 0, n_levels * width)
-        if n_levels == 2 and not zeros:
-            skb_add_binary_rows(
-                dense, width, rows, n_rows, width, &self.in_segment[width]
-            )
+        skb_count_levels(
+            &self.outsiders.bytes[0, 0], width, rows, n_rows,
+            &self.outsiders.lane_levels[0], n_levels, width, &self.in_segment[0]
+        )
+        if not zeros:
             return
-        for level in range(0 if zeros else 1, n_levels):
-            # classes with more levels come later
-            while self.outsiders.levels[c] <= level or self.outsiders.width[c] == 0:
-                c += 1
-            first = self.outsiders.offset[c]
-            skb_add_rows(
-                dense + first, width, rows, n_rows, <unsigned char>level, 1,
-                width - first, &self.in_segment[level * width + first]
+        # what the other levels leave; 255 times a byte is what is subtracted
+        memset(&self.in_segment[0], n_rows, width)
+        for level in range(1, n_levels):
+            skb_add_counts(
+                &self.in_segment[level * width], 255, width, &self.in_segment[0]
             )
 
     cdef void add_segment(self, int c, int n_rows) noexcept nogil:
@@ -479,7 +483,8 @@ cdef class Tally:
         elif self.way[c] == BY_NUMBER:
             for level in range(1, self.levels):
                 skb_add_counts(
-                    count + level * width, <unsigned char>self.step[c], self.width,
+                    count + level * width, <unsigned char>self.step[c],
+                    self.n_outsiders,
                     &self.number[self.outsiders.offset[c]]
                 )
                 self.step[c] *= n_rows + 1
@@ -578,18 +583,12 @@ cdef class Tally:
         memset(first + width, 0, (self.levels - 1) * width * sizeof(int))
         while place < n_rows:
             n = min(LARGEST_BYTE, n_rows - place)
-            memset(&self.block[0], 0, (self.levels - 1) * width)
+            skb_count_levels(
+                self.dense, self.stride, rows + place, n, self.lane_levels,
+                self.levels, width, &self.block[0]
+            )
             for level in range(1, self.levels):
-                block = &self.block[(level - 1) * width]
-                if self.levels == 2:
-                    skb_add_binary_rows(
-                        self.dense, self.stride, rows + place, n, width, block
-                    )
-                else:
-                    skb_add_rows(
-                        self.dense, self.stride, rows + place, n,
-                        <unsigned char>level, 1, width, block
-                    )
+                block = &self.block[level * width]
                 count = first + level * width
                 for j in range(width):
                     count[j] += block[j]
