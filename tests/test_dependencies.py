@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DISTRIBUTIONS = {"causallearn": "causal-learn", "sklearn": "scikit-learn"}
+DISTRIBUTIONS = {
+    "causallearn": "causal-learn",
+    "jpype": "jpype1",
+    "sklearn": "scikit-learn",
+}
 # What the package imports only where it is asked for, and where that is.
 OPTIONAL = {
     "arviz": {"skbidag/diagnostics.py"},
