@@ -4,7 +4,7 @@
     python benchmarks/figures.py --only paper   # one of them
 
 Reads ``benchmarks/results/*.csv``; writes ``docs/images/benchmarks_*.svg`` and
-``docs/tables/*.inc``, which ``docs/benchmarks.rst`` includes. A study without results
+``docs/tables/*.inc``, which ``docs/benchmarks*.rst`` include. A study without results
 gets a table that says so and a figure that is empty, so that the page builds.
 """
 
