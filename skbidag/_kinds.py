@@ -55,6 +55,8 @@ SURELY_FEW = 10
 MOST_LEVELS = 20
 # Rows that a category has at least, on average.
 ROWS_PER_LEVEL = 5
+# A number that is the same in more than this share of rows is no normal variable.
+MOST_OF_ONE_VALUE = 0.5
 # Columns that a message names.
 MOST_NAMED = 6
 
@@ -210,6 +212,53 @@ def warn_of_guesses(found, names, remedy="categorical_features", stacklevel=2):
             UserWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def warn_of_point_masses(X, kinds, names, sample_weight=None, cells=None, stacklevel=2):
+    """Warn of numbers beside categories that are mostly one and the same.
+
+    In a small cell of categories such a number does not vary, by chance, and a normal
+    distribution of that cell alone has its value for nearly certain.
+
+    Parameters
+    ----------
+    X : {array-like, dataframe} of shape (n_samples, n_features)
+        The data; missing cells do not count.
+    kinds : array-like of str
+        Of each column, "categorical" or "continuous".
+    names : array-like of str or None
+        Names of the columns.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each row counts.
+    cells : ndarray of bool, shape (n_samples, n_features), default=None
+        What an experimenter has set, which does not count either.
+    stacklevel : int, default=2
+        As in ``warnings.warn``.
+    """
+    kinds = np.asarray(kinds)
+    if not (kinds == "categorical").any():
+        return
+    columns, _ = columns_of(X)
+    weights = check_weights(sample_weight, len(columns[0]))
+    for k in np.flatnonzero(kinds == "continuous"):
+        values = plain_values(columns[k])
+        seen = ~missing_cells(values) & (weights > 0)
+        if cells is not None:
+            seen &= ~cells[:, k]
+        found, which = np.unique(values[seen], return_inverse=True)
+        if len(found) < 2:
+            continue
+        shares = np.bincount(which, weights[seen]) / weights[seen].sum()
+        if shares.max() > MOST_OF_ONE_VALUE:
+            warnings.warn(
+                f"Column {display_name(names, k)} is {found[shares.argmax()]:g} in "
+                f"{shares.max():.0%} of the rows. Where it does not vary within a "
+                "small cell of categories, these look as if they told its value, and "
+                "it may get edges that are not there. Take it as categorical "
+                "(categorical_features), cut into classes if it has many values.",
+                UserWarning,
+                stacklevel=stacklevel + 1,
+            )
 
 
 def chosen_columns(

@@ -26,6 +26,7 @@ from skbidag._data import (
 )
 from skbidag._fitted import EdgesMixin, RowsMixin
 from skbidag._interventions import check_left_alone, resolve_interventions, targets_of
+from skbidag._kinds import warn_of_point_masses
 from skbidag._missing import (
     Completion,
     can_complete,
@@ -123,6 +124,7 @@ class StructureLearner(
             cells = resolve_interventions(interventions, *shape, names)
         if cells is not None and sample_weight is not None:
             X, sample_weight, cells = without_absent_rows(X, sample_weight, cells)
+        as_given = X, sample_weight, cells
         X, sample_weight, cells, holes = self._see_to_holes(X, sample_weight, cells)
         score = resolve_score(
             vars(self)["score"],
@@ -143,6 +145,9 @@ class StructureLearner(
         self.posterior_ = self._posterior
         of_all_rows = score.of_all_rows
         self.feature_kinds_ = kinds_seen(of_all_rows, X, categorical, sample_weight)
+        warn_of_point_masses(
+            as_given[0], self.feature_kinds_, names, *as_given[1:], stacklevel=6
+        )
         most_parents = MOST_PARENTS if self.max_parents == "auto" else self.max_parents
         constraints = resolve_constraints(
             self.n_features_in_,

@@ -317,3 +317,25 @@ def test_what_is_no_category_is_told(column, message):
     frame = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": column})
     with pytest.raises(ValueError, match=message):
         OrderMCMCStructure(n_iter=100).fit(frame)
+
+
+def test_numbers_that_are_mostly_one_value_are_told():
+    rng = np.random.default_rng(0)
+    group = np.repeat([*"abcde"], 20)
+    amount = np.where(rng.random(100) < 0.6, 0.0, rng.normal(size=100))
+    share = f"{np.mean(amount == 0):.0%}"
+    frame = pd.DataFrame({"amount": amount, "group": group, "size": rng.random(100)})
+    with pytest.warns(UserWarning, match=f"'amount' is 0 in {share} of") as caught:
+        OrderMCMCStructure(**QUICK).fit(frame)
+    assert caught[0].filename == __file__
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # rows that do not count, missing cells and what was set, do not either
+        OrderMCMCStructure(**QUICK).fit(frame, sample_weight=1.0 - 0.9 * (amount == 0))
+        holes = frame.assign(amount=np.where(amount == 0, np.nan, amount))
+        OrderMCMCStructure(**QUICK).fit(holes)
+        was_set = [["amount"] if value == 0 else [] for value in amount]
+        OrderMCMCStructure(**QUICK).fit(frame, interventions=was_set)
+        # numbers alone, and what is constant
+        OrderMCMCStructure(**QUICK).fit(frame.drop(columns="group"))
