@@ -168,6 +168,10 @@ class GaussianScore(BaseScore):
         parents = np.array(parents, dtype=np.intp)
         return _gaussian.removal_scores(*self._of_node(node), parents)
 
+    def set_scores(self):
+        n = self.n_features_in_
+        return _gaussian.GaussianSetScores(None, n, [self._of_node(k) for k in range(n)])
+
     def select_parents(self, node, allowed, max_size, kept=(), stop=True):
         may_add = np.zeros(self.n_features_in_, dtype=np.uint8)
         may_add[allowed] = 1
