@@ -52,6 +52,7 @@ from skbidag._core._grow_shrink_trees cimport (
     free_looks,
     load_int,
     new_looks,
+    shrunk_of,
     store_int,
 )
 
@@ -273,7 +274,7 @@ cdef class GrowShrinkOrder:
         for k in range(self.n_main):
             node = self.order_[k]
             for i in range(self.chosen[node].n_shrunk):
-                parents[n_edges] = self.chosen[node].shrunk[i]
+                parents[n_edges] = shrunk_of(self.chosen[node])[i]
                 children[n_edges] = node
                 n_edges += 1
         return np.asarray(of_parents), np.asarray(of_children)
@@ -283,6 +284,19 @@ cdef class GrowShrinkOrder:
         graph = np.zeros((self.n, self.n), dtype=bool)
         graph[self.edges()] = True
         return graph
+
+    def ancestors(self, Py_ssize_t node):
+        """Which variables paths lead from to a node, itself among them."""
+        cdef:
+            Py_ssize_t k, i, other
+            unsigned char[::1] found = np.zeros(self.n, dtype=np.uint8)
+        found[node] = True
+        for k in range(self.n_main - 1, -1, -1):
+            other = self.order_[k]
+            if found[other]:
+                for i in range(self.chosen[other].n_shrunk):
+                    found[shrunk_of(self.chosen[other])[i]] = True
+        return np.asarray(found).view(bool)
 
     def score_with_parents(self, Py_ssize_t node, tuple parents):
         """Log score of the order with nodes behind this one right before it instead.
@@ -312,10 +326,10 @@ cdef class GrowShrinkOrder:
             walker.stands[self.order_[k]] = True
             k += 1
         for i in range(n_moved):
-            found = self.trees.grow(moved[i], walker, &walker.looks)
+            found = self.trees.grow(moved[i], walker, NULL)
             total += self.trees.value_at(moved[i], found, walker.stands)
             walker.stands[moved[i]] = True
-        found = self.trees.grow(node, walker, &walker.looks)
+        found = self.trees.grow(node, walker, NULL)
         for i in range(n_moved):
             if not has_kept(found, moved[i]):
                 return -INFINITY
@@ -331,7 +345,7 @@ cdef class GrowShrinkOrder:
             if is_moved:
                 left -= 1
             elif matters:
-                found = self.trees.grow(other, walker, &walker.looks)
+                found = self.trees.grow(other, walker, NULL)
                 total += self.trees.value_at(other, found, walker.stands)
             else:
                 total += self.values[other]
@@ -400,7 +414,7 @@ cdef class GrowShrinkOrder:
                 if walker.ahead and load_int(self.is_moving):
                     return BROKEN_OFF
                 stands[node] = k < place
-                found = self.trees.grow(other, walker, &walker.looks)
+                found = self.trees.grow(other, walker, NULL)
                 value = self.trees.value_at(other, found, stands)
                 stands[node] = False
                 if k < place:
@@ -483,7 +497,7 @@ cdef class GrowShrinkOrder:
             other = self.order_[k]
             if k != place and self.looked_at_by[other, node]:
                 stands[other] = not stands[other]
-                self.trees.grow(node, walker, looks)
+                self.trees.grow(node, walker, NULL)
                 stands[other] = not stands[other]
         return 0
 
@@ -690,6 +704,6 @@ cdef inline bint has_kept(const Grown *grown, Py_ssize_t parent) noexcept nogil:
     """Whether a parent is left when a set has been shrunk."""
     cdef Py_ssize_t k
     for k in range(grown.n_shrunk):
-        if grown.shrunk[k] == parent:
+        if shrunk_of(grown)[k] == parent:
             return True
     return False

@@ -20,32 +20,39 @@ cdef extern from *:
 
 cdef struct Addition:
     double worth            # log score of the set with it
-    Grown *leads_to         # that set, NULL if nobody has asked for it
+    int variable
+
+
+cdef struct Step:
+    Grown *leads_to         # the set with one parent more, NULL if nobody has asked
     int variable
 
 
 cdef struct Grown:
-    # a set of parents, and the additions that pay, the best first
-    double value            # its log score
-    double shrunk_value     # and that of what shrinking leaves of it
-    int n_parents
-    int n_shrunk            # how many parents that are, -1 if nobody has shrunk it
-    int n_additions
+    # A set of parents. What walks read comes first, and the steps follow it at once,
+    # of the additions that pay, the best first: a walk waits for memory above all.
+    int n_steps
+    int n_shrunk            # how many parents shrinking leaves, -1 if nobody has shrunk
     int is_met              # whether a walk has met it in its turn
-    int *parents            # ascending
-    int *shrunk
-    Addition *additions
+    int n_parents
+    double shrunk_value     # log score of what shrinking leaves
+    double value            # its own
+    # at the end stand: what each step is worth, the parents, and what shrinking leaves
 
 
 cdef struct Tree:
     Grown *root
     Grown **table           # the sets by their parents, by open addressing
     Py_ssize_t room, n_sets, n_met
-    Grown **replaced        # those that others stand for now
-    Py_ssize_t n_replaced
     int *required
     int n_required
     PyThread_type_lock lock
+
+
+cdef struct Chunk:
+    # memory of many sets, which is given back with the trees
+    Chunk *before
+    Py_ssize_t used, size
 
 
 cdef struct Looks:
@@ -60,7 +67,7 @@ cdef struct Walker:
     unsigned char *stands   # the variables that a node may choose from
     bint ahead              # whether it is not its turn
     bint is_sure            # whether, if so, it has met nothing that is not settled
-    Looks looks
+    Looks looks             # for whoever wants to know
     double *scores
     Py_ssize_t *parents
     Addition *additions
@@ -74,6 +81,8 @@ cdef class GrowShrinkTrees:
         Py_ssize_t max_parents
         const unsigned char[:, ::1] forbidden   # [node, parent]
         Tree *trees
+        Chunk *chunk
+        PyThread_type_lock chunk_lock
 
     cdef object plant(self, Py_ssize_t node, score, required, Walker *walker)
     cdef Py_ssize_t n_met(self) noexcept nogil
@@ -83,19 +92,38 @@ cdef class GrowShrinkTrees:
         self, Py_ssize_t node, Walker *walker, Looks *looks
     ) except NULL nogil
     cdef Grown *settle(
-        self, Tree *tree, Py_ssize_t node, const Grown *before, Addition *addition,
+        self, Tree *tree, Py_ssize_t node, Grown *before, Py_ssize_t chosen,
         Walker *walker,
     ) except NULL nogil
     cdef Grown *make(
         self, Py_ssize_t node, const Py_ssize_t *parents, Py_ssize_t size,
         double value, Walker *walker,
     ) except NULL nogil
+    cdef void *memory_for(self, Py_ssize_t size) except NULL nogil
     cdef int shrink(
         self, Tree *tree, Py_ssize_t node, Grown *grown, Walker *walker
     ) except -1 nogil
     cdef double value_at(
         self, Py_ssize_t node, const Grown *grown, const unsigned char *stands
     ) noexcept nogil
+
+
+cdef inline Step *steps_of(const Grown *grown) noexcept nogil:
+    return <Step *> (grown + 1)
+
+
+cdef inline double *worth_of(const Grown *grown) noexcept nogil:
+    return <double *> (steps_of(grown) + grown.n_steps)
+
+
+cdef inline int *parents_of(const Grown *grown) noexcept nogil:
+    """The parents, ascending."""
+    return <int *> (worth_of(grown) + grown.n_steps)
+
+
+cdef inline int *shrunk_of(const Grown *grown) noexcept nogil:
+    """The parents that shrinking leaves."""
+    return parents_of(grown) + grown.n_parents
 
 
 cdef Looks new_looks(Py_ssize_t n) except *

@@ -36,10 +36,17 @@ from cpython.pythread cimport (
 )
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
-from libc.string cimport memcmp, memcpy
+from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.string cimport memcmp
 
 import numpy as np
+
+
+cdef enum:
+    # bytes
+    LINE = 32
+    FIRST_CHUNK = 1 << 16
+    LARGEST_CHUNK = 1 << 23
 
 
 cdef int better_first(const void *left, const void *right) noexcept nogil:
@@ -69,7 +76,7 @@ cdef Py_ssize_t slot_of(
     while tree.table[slot] != NULL:
         found = tree.table[slot]
         if found.n_parents == size and (
-            memcmp(found.parents, parents, size * sizeof(int)) == 0
+            memcmp(parents_of(found), parents, size * sizeof(int)) == 0
         ):
             break
         slot = (slot + 1) & (tree.room - 1)
@@ -89,22 +96,8 @@ cdef int enlarge(Tree *tree) except -1 nogil:
     tree.room = 2 * room
     for k in range(room):
         if old[k] != NULL:
-            new[slot_of(tree, old[k].parents, old[k].n_parents)] = old[k]
+            new[slot_of(tree, parents_of(old[k]), old[k].n_parents)] = old[k]
     free(old)
-    return 0
-
-
-cdef int replace(Tree *tree, Py_ssize_t slot) except -1 nogil:
-    """Take a set out of the table; who still stands at it may go on."""
-    cdef Grown **longer = <Grown **> realloc(
-        tree.replaced, (tree.n_replaced + 1) * sizeof(Grown *)
-    )
-    if longer == NULL:
-        with gil:
-            raise MemoryError
-    tree.replaced = longer
-    longer[tree.n_replaced] = tree.table[slot]
-    tree.n_replaced += 1
     return 0
 
 
@@ -162,7 +155,8 @@ cdef class GrowShrinkTrees:
         self.max_parents = max_parents
         self.forbidden = np.ascontiguousarray(forbidden.T, dtype=np.uint8)
         self.trees = <Tree *> calloc(n, sizeof(Tree))
-        if self.trees == NULL:
+        self.chunk_lock = PyThread_allocate_lock()
+        if self.trees == NULL or self.chunk_lock == NULL:
             raise MemoryError
         walker = self.new_walker()
         try:
@@ -191,24 +185,24 @@ cdef class GrowShrinkTrees:
             score.local_score(node, tuple(required.tolist())), walker,
         )
         tree.root.is_met = True
-        tree.table[slot_of(tree, tree.root.parents, tree.n_required)] = tree.root
+        tree.table[slot_of(tree, tree.required, tree.n_required)] = tree.root
         tree.n_sets = tree.n_met = 1
 
     def __dealloc__(self):
         cdef:
-            Py_ssize_t node, k
+            Py_ssize_t node
             Tree *tree
+            Chunk *chunk
+        while self.chunk != NULL:
+            chunk, self.chunk = self.chunk, self.chunk.before
+            free(chunk)
+        if self.chunk_lock != NULL:
+            PyThread_free_lock(self.chunk_lock)
         if self.trees == NULL:
             return
         for node in range(self.n):
             tree = &self.trees[node]
-            if tree.table != NULL:
-                for k in range(tree.room):
-                    free(tree.table[k])
-            for k in range(tree.n_replaced):
-                free(tree.replaced[k])
             free(tree.table)
-            free(tree.replaced)
             free(tree.required)
             if tree.lock != NULL:
                 PyThread_free_lock(tree.lock)
@@ -257,30 +251,33 @@ cdef class GrowShrinkTrees:
     ) except NULL nogil:
         """The set that a node grows from the variables that stand.
 
-        Tells the variables on which that depends.
+        Tells the variables on which that depends, unless `looks` is NULL.
         """
         cdef:
             Tree *tree = &self.trees[node]
             Grown *grown = tree.root
             Grown *larger
-            Addition *addition
-            Py_ssize_t k, n_parents = tree.n_required
-        for k in range(looks.n):
-            looks.marked[looks.variables[k]] = False
-        looks.n = 0
-        for k in range(tree.n_required):
-            look_at(looks, tree.required[k])
+            const Step *steps
+            Py_ssize_t k, chosen, n_parents = tree.n_required
+        if looks != NULL:
+            for k in range(looks.n):
+                looks.marked[looks.variables[k]] = False
+            looks.n = 0
+            for k in range(tree.n_required):
+                look_at(looks, tree.required[k])
         while n_parents < self.max_parents:
-            for k in range(grown.n_additions):
-                look_at(looks, grown.additions[k].variable)
-                if walker.stands[grown.additions[k].variable]:
-                    break
-            else:
+            steps = steps_of(grown)
+            chosen = 0
+            while chosen < grown.n_steps and not walker.stands[steps[chosen].variable]:
+                chosen += 1
+            if looks != NULL:
+                for k in range(min(chosen + 1, grown.n_steps)):
+                    look_at(looks, steps[k].variable)
+            if chosen == grown.n_steps:
                 break
-            addition = &grown.additions[k]
-            larger = load_set(addition.leads_to)
+            larger = load_set(steps[chosen].leads_to)
             if larger == NULL or not load_int(larger.is_met):
-                larger = self.settle(tree, node, grown, addition, walker)
+                larger = self.settle(tree, node, grown, chosen, walker)
             grown = larger
             n_parents += 1
         if load_int(grown.n_shrunk) < 0:
@@ -288,12 +285,15 @@ cdef class GrowShrinkTrees:
         return grown
 
     cdef Grown *settle(
-        self, Tree *tree, Py_ssize_t node, const Grown *before, Addition *addition,
+        self, Tree *tree, Py_ssize_t node, Grown *before, Py_ssize_t chosen,
         Walker *walker,
     ) except NULL nogil:
         """The set that an addition leads to, which no walk in its turn has met."""
         cdef:
             Py_ssize_t k = 0, slot, size = before.n_parents + 1
+            const int *parents_before = parents_of(before)
+            int added = steps_of(before)[chosen].variable
+            double worth = worth_of(before)[chosen]
             int parents[64]
             int *in_order = parents
             Grown *found
@@ -301,25 +301,25 @@ cdef class GrowShrinkTrees:
         if in_order == NULL:
             with gil:
                 raise MemoryError
-        while k < size - 1 and before.parents[k] < addition.variable:
-            in_order[k] = before.parents[k]
+        while k < size - 1 and parents_before[k] < added:
+            in_order[k] = parents_before[k]
             k += 1
-        in_order[k] = addition.variable
+        in_order[k] = added
         for k in range(k + 1, size):
-            in_order[k] = before.parents[k - 1]
+            in_order[k] = parents_before[k - 1]
         PyThread_acquire_lock(tree.lock, WAIT_LOCK)
         try:
             slot = slot_of(tree, in_order, size)
             found = tree.table[slot]
             if found != NULL and not (
-                walker.ahead or found.is_met or found.value == addition.worth
+                walker.ahead or found.is_met or found.value == worth
             ):
-                replace(tree, slot)
                 found = NULL
             if found == NULL:
                 for k in range(size):
                     walker.parents[k] = in_order[k]
-                found = self.make(node, walker.parents, size, addition.worth, walker)
+                found = self.make(node, walker.parents, size, worth, walker)
+                # whoever stands at one that this replaces may go on from there
                 tree.n_sets += tree.table[slot] == NULL
                 tree.table[slot] = found
                 if 2 * tree.n_sets > tree.room:
@@ -330,7 +330,7 @@ cdef class GrowShrinkTrees:
                 else:
                     store_int(found.is_met, True)
                     tree.n_met += 1
-            store_set(addition.leads_to, found)
+            store_set(steps_of(before)[chosen].leads_to, found)
         finally:
             PyThread_release_lock(tree.lock)
             if in_order != parents:
@@ -352,27 +352,51 @@ cdef class GrowShrinkTrees:
             if walker.scores[other] > least and not forbidden[other]:
                 walker.additions[n_additions].worth = walker.scores[other]
                 walker.additions[n_additions].variable = <int> other
-                walker.additions[n_additions].leads_to = NULL
                 n_additions += 1
         qsort(walker.additions, n_additions, sizeof(Addition), better_first)
-        made = <Grown *> malloc(
-            sizeof(Grown) + n_additions * sizeof(Addition) + 2 * size * sizeof(int)
+        made = <Grown *> self.memory_for(
+            sizeof(Grown) + n_additions * (sizeof(Step) + sizeof(double))
+            + 2 * size * sizeof(int)
         )
-        if made == NULL:
+        made.n_steps = <int> n_additions
+        made.n_shrunk = -1
+        made.is_met = False
+        made.n_parents = <int> size
+        made.value = value
+        for k in range(n_additions):
+            steps_of(made)[k].leads_to = NULL
+            steps_of(made)[k].variable = walker.additions[k].variable
+            worth_of(made)[k] = walker.additions[k].worth
+        for k in range(size):
+            parents_of(made)[k] = <int> parents[k]
+        return made
+
+    cdef void *memory_for(self, Py_ssize_t size) except NULL nogil:
+        """Memory for a set. In few large pieces, for walks wait for memory above all."""
+        cdef:
+            Chunk *chunk
+            Py_ssize_t room
+            char *found
+        size = (size + LINE - 1) // LINE * LINE
+        PyThread_acquire_lock(self.chunk_lock, WAIT_LOCK)
+        chunk = self.chunk
+        if chunk == NULL or chunk.used + size > chunk.size:
+            room = FIRST_CHUNK if chunk == NULL else min(2 * chunk.size, LARGEST_CHUNK)
+            room = max(room, size + 2 * LINE)
+            chunk = <Chunk *> malloc(room)
+            if chunk != NULL:
+                chunk.before, chunk.size = self.chunk, room
+                # sets begin where lines of the cache do
+                chunk.used = 2 * LINE - (<size_t> chunk) % LINE
+                self.chunk = chunk
+        if chunk != NULL:
+            found = <char *> chunk + chunk.used
+            chunk.used += size
+        PyThread_release_lock(self.chunk_lock)
+        if chunk == NULL:
             with gil:
                 raise MemoryError
-        made.value = value
-        made.n_parents = <int> size
-        made.n_shrunk = -1
-        made.n_additions = <int> n_additions
-        made.is_met = False
-        made.additions = <Addition *> (made + 1)
-        made.parents = <int *> (made.additions + n_additions)
-        made.shrunk = made.parents + size
-        memcpy(made.additions, walker.additions, n_additions * sizeof(Addition))
-        for k in range(size):
-            made.parents[k] = <int> parents[k]
-        return made
+        return found
 
     cdef int shrink(
         self, Tree *tree, Py_ssize_t node, Grown *grown, Walker *walker
@@ -387,7 +411,7 @@ cdef class GrowShrinkTrees:
             if grown.n_shrunk >= 0:
                 return 0
             for k in range(size):
-                walker.parents[k] = grown.parents[k]
+                walker.parents[k] = parents_of(grown)[k]
             # of two additions each pays beside the other, or the first had been the
             # other
             pays = size > tree.n_required + 2
@@ -407,7 +431,7 @@ cdef class GrowShrinkTrees:
                     for k in range(worst, size):
                         walker.parents[k] = walker.parents[k + 1]
             for k in range(size):
-                grown.shrunk[k] = <int> walker.parents[k]
+                shrunk_of(grown)[k] = <int> walker.parents[k]
             grown.shrunk_value = best
             store_int(grown.n_shrunk, <int> size)
         finally:
