@@ -40,6 +40,8 @@ class Problem:
         no cell is missing.
     workspace : Workspace
         Memory of tables.
+    n_jobs : int or None
+        Number of threads for what is asked of all variables at once.
     """
 
     score: BaseScore
@@ -51,6 +53,7 @@ class Problem:
     cells: np.ndarray | None = None
     completion: Completion | None = None
     workspace: Workspace = field(default_factory=Workspace, repr=False)
+    n_jobs: int | None = None
 
     @property
     def n_features(self):
@@ -94,4 +97,6 @@ class Problem:
     @cached_property
     def outsiders(self):
         """Who may be an additional parent of whom, see `strongest_outsiders`."""
-        return strongest_outsiders(self.score, self.constraints.forbidden)
+        return strongest_outsiders(
+            self.score, self.constraints.forbidden, self.n_jobs
+        )

@@ -14,8 +14,6 @@ cdef extern from *:
     """
     int load_int "SKB_LOAD_ACQUIRE" (int place) noexcept nogil
     void store_int "SKB_STORE_RELEASE" (int place, int value) noexcept nogil
-    Grown *load_set "SKB_LOAD_ACQUIRE" (Grown *place) noexcept nogil
-    void store_set "SKB_STORE_RELEASE" (Grown *place, Grown *value) noexcept nogil
 
 
 cdef struct Addition:
@@ -23,9 +21,15 @@ cdef struct Addition:
     int variable
 
 
+cdef union Beyond:
+    double worth            # log score of the set with one parent more
+    Grown *set              # that set, once somebody has asked for it
+
+
 cdef struct Step:
-    Grown *leads_to         # the set with one parent more, NULL if nobody has asked
+    Beyond beyond
     int variable
+    int is_known            # whether that is the set
 
 
 cdef struct Grown:
@@ -37,7 +41,7 @@ cdef struct Grown:
     int n_parents
     double shrunk_value     # log score of what shrinking leaves
     double value            # its own
-    # at the end stand: what each step is worth, the parents, and what shrinking leaves
+    # at the end stand the parents, and those that shrinking leaves
 
 
 cdef struct Tree:
@@ -112,13 +116,9 @@ cdef inline Step *steps_of(const Grown *grown) noexcept nogil:
     return <Step *> (grown + 1)
 
 
-cdef inline double *worth_of(const Grown *grown) noexcept nogil:
-    return <double *> (steps_of(grown) + grown.n_steps)
-
-
 cdef inline int *parents_of(const Grown *grown) noexcept nogil:
     """The parents, ascending."""
-    return <int *> (worth_of(grown) + grown.n_steps)
+    return <int *> (steps_of(grown) + grown.n_steps)
 
 
 cdef inline int *shrunk_of(const Grown *grown) noexcept nogil:

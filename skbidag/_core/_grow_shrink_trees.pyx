@@ -256,7 +256,6 @@ cdef class GrowShrinkTrees:
         cdef:
             Tree *tree = &self.trees[node]
             Grown *grown = tree.root
-            Grown *larger
             const Step *steps
             Py_ssize_t k, chosen, n_parents = tree.n_required
         if looks != NULL:
@@ -275,10 +274,12 @@ cdef class GrowShrinkTrees:
                     look_at(looks, steps[k].variable)
             if chosen == grown.n_steps:
                 break
-            larger = load_set(steps[chosen].leads_to)
-            if larger == NULL or not load_int(larger.is_met):
-                larger = self.settle(tree, node, grown, chosen, walker)
-            grown = larger
+            if load_int(steps[chosen].is_known) and (
+                load_int(steps[chosen].beyond.set.is_met)
+            ):
+                grown = steps[chosen].beyond.set
+            else:
+                grown = self.settle(tree, node, grown, chosen, walker)
             n_parents += 1
         if load_int(grown.n_shrunk) < 0:
             self.shrink(tree, node, grown, walker)
@@ -288,12 +289,12 @@ cdef class GrowShrinkTrees:
         self, Tree *tree, Py_ssize_t node, Grown *before, Py_ssize_t chosen,
         Walker *walker,
     ) except NULL nogil:
-        """The set that an addition leads to, which no walk in its turn has met."""
+        """The set that a step leads to, which no walk in its turn has met."""
         cdef:
-            Py_ssize_t k = 0, slot, size = before.n_parents + 1
+            Step *step = steps_of(before) + chosen
             const int *parents_before = parents_of(before)
-            int added = steps_of(before)[chosen].variable
-            double worth = worth_of(before)[chosen]
+            Py_ssize_t k = 0, slot, size = before.n_parents + 1
+            double worth
             int parents[64]
             int *in_order = parents
             Grown *found
@@ -301,14 +302,16 @@ cdef class GrowShrinkTrees:
         if in_order == NULL:
             with gil:
                 raise MemoryError
-        while k < size - 1 and parents_before[k] < added:
+        while k < size - 1 and parents_before[k] < step.variable:
             in_order[k] = parents_before[k]
             k += 1
-        in_order[k] = added
+        in_order[k] = step.variable
         for k in range(k + 1, size):
             in_order[k] = parents_before[k - 1]
         PyThread_acquire_lock(tree.lock, WAIT_LOCK)
         try:
+            # it is known only if that set is for good, or has the step's own last bits
+            worth = step.beyond.set.value if step.is_known else step.beyond.worth
             slot = slot_of(tree, in_order, size)
             found = tree.table[slot]
             if found != NULL and not (
@@ -330,7 +333,9 @@ cdef class GrowShrinkTrees:
                 else:
                     store_int(found.is_met, True)
                     tree.n_met += 1
-            store_set(steps_of(before)[chosen].leads_to, found)
+            if not step.is_known and (found.is_met or found.value == worth):
+                step.beyond.set = found
+                store_int(step.is_known, True)
         finally:
             PyThread_release_lock(tree.lock)
             if in_order != parents:
@@ -355,8 +360,7 @@ cdef class GrowShrinkTrees:
                 n_additions += 1
         qsort(walker.additions, n_additions, sizeof(Addition), better_first)
         made = <Grown *> self.memory_for(
-            sizeof(Grown) + n_additions * (sizeof(Step) + sizeof(double))
-            + 2 * size * sizeof(int)
+            sizeof(Grown) + n_additions * sizeof(Step) + 2 * size * sizeof(int)
         )
         made.n_steps = <int> n_additions
         made.n_shrunk = -1
@@ -364,9 +368,9 @@ cdef class GrowShrinkTrees:
         made.n_parents = <int> size
         made.value = value
         for k in range(n_additions):
-            steps_of(made)[k].leads_to = NULL
+            steps_of(made)[k].beyond.worth = walker.additions[k].worth
             steps_of(made)[k].variable = walker.additions[k].variable
-            worth_of(made)[k] = walker.additions[k].worth
+            steps_of(made)[k].is_known = False
         for k in range(size):
             parents_of(made)[k] = <int> parents[k]
         return made
