@@ -97,6 +97,4 @@ class Problem:
     @cached_property
     def outsiders(self):
         """Who may be an additional parent of whom, see `strongest_outsiders`."""
-        return strongest_outsiders(
-            self.score, self.constraints.forbidden, self.n_jobs
-        )
+        return strongest_outsiders(self.score, self.constraints.forbidden, self.n_jobs)

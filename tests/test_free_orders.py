@@ -255,10 +255,15 @@ def test_helpers_go_home_when_the_block_is_left():
     )
     state.set_order(np.arange(12))
     n_threads = threading.active_count()
-    with pytest.raises(KeyboardInterrupt), helped(state, 4):
-        state.sweep(np.arange(12))
-        assert threading.active_count() == n_threads + 3
-        raise KeyboardInterrupt
+
+    def interrupted():
+        with helped(state, 4):
+            state.sweep(np.arange(12))
+            assert threading.active_count() == n_threads + 3
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert threading.active_count() == n_threads
     with helped(state, 2):  # others may help later
         assert threading.active_count() == n_threads + 1

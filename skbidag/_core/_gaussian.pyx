@@ -502,7 +502,9 @@ cdef class GaussianSetScores(SetScores):
         if self.nodes == NULL:
             raise MemoryError
         for k in range(n):
-            matrix, diagonal, floor, offset, slope, det_weight, log_odds, node = nodes[k]
+            (
+                matrix, diagonal, floor, offset, slope, det_weight, log_odds, node
+            ) = nodes[k]
             self.nodes[k] = node_of(
                 matrix, diagonal, floor, offset, slope, det_weight, log_odds, node
             )

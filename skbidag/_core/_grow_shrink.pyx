@@ -132,7 +132,7 @@ cdef class GrowShrinkOrder:
         self, score, forbidden, required, standing, Py_ssize_t max_parents,
         double least_gain,
     ):
-        cdef Py_ssize_t n = len(forbidden), node
+        cdef Py_ssize_t n = len(forbidden)
         self.trees = GrowShrinkTrees(
             score, forbidden, required, standing, max_parents, least_gain
         )
@@ -509,8 +509,13 @@ cdef class GrowShrinkOrder:
         self.turns = np.array(nodes, dtype=np.intp)
         self.known = np.zeros(len(nodes), dtype=np.uint8)
         self.n_turns = len(nodes)
-        with nogil:
-            n_moved = self.relocate_in_turn()
+        try:
+            with nogil:
+                n_moved = self.relocate_in_turn()
+        finally:
+            # without the interpreter, which a helper may be waiting for
+            with nogil:
+                self.close()
         return n_moved
 
     cdef Py_ssize_t relocate_in_turn(self) except -1 nogil:
@@ -519,27 +524,23 @@ cdef class GrowShrinkOrder:
             bint helped = self.n_helpers > 0 and self.n_turns >= FEWEST_TOGETHER
         if helped:
             self.open()
-        try:
-            while turn < self.n_turns:
-                if helped:
-                    ahead = self.look_up_turn(&turn)
-                    if ahead >= 0:
-                        self.try_ahead(ahead, self.trial_ahead)
-                        continue
-                    if turn == self.n_turns:
-                        break
-                best = self.best_place(self.turns[turn], self.trial)
-                if best != self.trial.place:
-                    if helped:
-                        self.silence_helpers()
-                    self.move(self.turns[turn], best)
-                    if helped:
-                        self.go_on_from(turn + 1)
-                    n_moved += 1
-                turn += 1
-        finally:
+        while turn < self.n_turns:
             if helped:
-                self.close()
+                ahead = self.look_up_turn(&turn)
+                if ahead >= 0:
+                    self.try_ahead(ahead, self.trial_ahead)
+                    continue
+                if turn == self.n_turns:
+                    break
+            best = self.best_place(self.turns[turn], self.trial)
+            if best != self.trial.place:
+                if helped:
+                    self.silence_helpers()
+                self.move(self.turns[turn], best)
+                if helped:
+                    self.go_on_from(turn + 1)
+                n_moved += 1
+            turn += 1
         return n_moved
 
     cdef void open(self) noexcept nogil:
@@ -551,6 +552,8 @@ cdef class GrowShrinkOrder:
 
     cdef void close(self) noexcept nogil:
         """Let nobody look at the order any more."""
+        if not self.is_open:
+            return
         self.silence_helpers()
         PyThread_acquire_lock(self.board, WAIT_LOCK)
         self.is_open = False
@@ -607,7 +610,6 @@ cdef class GrowShrinkOrder:
 
     cdef void go_on_from(self, Py_ssize_t turn) noexcept nogil:
         """Forget what was known of later turns, and let helpers look at these."""
-        cdef Py_ssize_t k
         PyThread_acquire_lock(self.board, WAIT_LOCK)
         if turn < self.n_turns:
             memset(&self.known[turn], NOTHING, self.n_turns - turn)
@@ -626,7 +628,9 @@ cdef class GrowShrinkOrder:
         if self.helpers == NULL:
             raise MemoryError
         self.is_over = False
-        for k in range(n_helpers):
+        self.n_helpers = 0
+        while self.n_helpers < n_helpers:
+            k = self.n_helpers
             self.helpers[k].wake = PyThread_allocate_lock()
             if self.helpers[k].wake == NULL:
                 raise MemoryError

@@ -17,8 +17,8 @@ What stays true
     A set is scored once, whatever walk meets it. Its score comes of the additions that
     led to it first, which decides the last bits.
 Cost
-    O(1) for each set on a known way, and as many glances as additions that do not stand;
-    a new set takes one pass over all variables.
+    O(1) for each set on a known way, and as many glances as additions that do not
+    stand; a new set takes one pass over all variables.
 
 Several threads may walk at a time. A set that is there does not change, and is read
 without a lock; who misses one locks the node's tree. A thread may walk *ahead* of
@@ -146,9 +146,8 @@ cdef class GrowShrinkTrees:
         double least_gain,
     ):
         cdef:
-            Py_ssize_t n = len(forbidden), node, k
+            Py_ssize_t n = len(forbidden), node
             Walker *walker
-            Tree *tree
         self.scores = score.set_scores()
         self.least_gain = least_gain
         self.n = n
@@ -376,7 +375,7 @@ cdef class GrowShrinkTrees:
         return made
 
     cdef void *memory_for(self, Py_ssize_t size) except NULL nogil:
-        """Memory for a set. In few large pieces, for walks wait for memory above all."""
+        """Memory for a set, out of few large pieces."""
         cdef:
             Chunk *chunk
             Py_ssize_t room
@@ -385,7 +384,9 @@ cdef class GrowShrinkTrees:
         PyThread_acquire_lock(self.chunk_lock, WAIT_LOCK)
         chunk = self.chunk
         if chunk == NULL or chunk.used + size > chunk.size:
-            room = FIRST_CHUNK if chunk == NULL else min(2 * chunk.size, LARGEST_CHUNK)
+            room = FIRST_CHUNK
+            if chunk != NULL:
+                room = min(2 * chunk.size, LARGEST_CHUNK)
             room = max(room, size + 2 * LINE)
             chunk = <Chunk *> malloc(room)
             if chunk != NULL:

@@ -164,9 +164,7 @@ class FreeOrders:
         if not weights.any():
             return None
         child = self.generator.choice(n, p=weights / weights.sum())
-        parent = self.generator.choice(
-            np.sort(parents[may_turn & (children == child)])
-        )
+        parent = self.generator.choice(np.sort(parents[may_turn & (children == child)]))
         start, end = (int(np.flatnonzero(order == x)[0]) for x in (parent, child))
         above = self.state.ancestors(child)
         above[parent] = False

@@ -175,7 +175,9 @@ class GaussianScore(BaseScore):
             or score.removal_scores is not GaussianScore.removal_scores
         ):
             return super().set_scores()  # who overrides these is asked
-        return _gaussian.GaussianSetScores(None, n, [self._of_node(k) for k in range(n)])
+        return _gaussian.GaussianSetScores(
+            None, n, [self._of_node(k) for k in range(n)]
+        )
 
     def select_parents(self, node, allowed, max_size, kept=(), stop=True):
         may_add = np.zeros(self.n_features_in_, dtype=np.uint8)
