@@ -293,8 +293,8 @@ def main():
         "--grows",
         nargs="+",
         metavar="WHAT",
-        help="only the series in n, N, 2^K, K, chains, cores, threads or 'Dask workers'; "
-        "the others' results stay",
+        help="only the series in n, N, 2^K, K, chains, cores, threads or 'Dask "
+        "workers'; the others' results stay",
     )
     parser.add_argument(
         "--what",
