@@ -479,11 +479,20 @@ cdef class OrderState:
             int64_t mask
             signed char bit
         for k in range(self.n_passed):
+            prefetch(&self.views.bits[self.passed[k] * self.n + node])
+            prefetch(&self.views.column_numbers[self.passed[k] * self.n + node])
+            prefetch(&self.views.related[self.passed[k] * self.n + node])
+        for k in range(self.n_passed):
             other = self.passed[k]
+            view = &self.views.nodes[other]
+            mask = self.standing[other].mask
             bit = self.views.bits[other * self.n + node]
             if bit >= 0:
-                mask = self.standing[other].mask ^ (<int64_t> 1 << bit)
-                fetch_row(&self.views.nodes[other], mask)
+                fetch_row(view, mask ^ (<int64_t> 1 << bit))
+            else:
+                prefetch(
+                    view.maxima + mask * view.width + self.views.column_of(other, node)
+                )
         view = &self.views.nodes[node]
         mask = self.mask_from(node, self.n - 0.5)
         fetch_row(view, mask)
