@@ -5,6 +5,7 @@
     python benchmarks/scaling.py --grows chains cores    # half a minute
     python benchmarks/scaling.py --what "DAG step"       # a minute
     python benchmarks/scaling.py --what "sparse search" --grows n   # 10 minutes
+    python benchmarks/scaling.py --grows threads         # 3 minutes
     python benchmarks/scaling.py --what "search of 100" "sparse search" --grows N cores
 
 One thing grows at a time: the variables n (sparse graphs, one parent on average), the
@@ -18,6 +19,9 @@ of the sizes, and what is expected:
   variables, n for tables, and sweeps of n relocations, each among the few that a node
   shares tables with; its seconds are those of the processor, so that other jobs matter
   less; by cores, seconds of the clock, which tell something only on an idle machine;
+- the same by threads: seconds of the processor, of the thread that fits and, while it
+  waits for others, of the busiest of these. So long as all threads get on alike that is
+  what a clock would tell if nothing else ran;
 - tables with an extra parent: n² 2^K entries, and K passes over them for the sums, so
   2^(K+1) takes twice the time, and n² it is with K fixed;
 - a step over orders: O(1) lookups, each O(n) if the rows of extra parents are added
@@ -33,8 +37,10 @@ of the sizes, and what is expected:
 import argparse
 import math
 import os
+import threading
 import time
 import warnings
+from collections import defaultdict
 
 import numpy as np
 from common import (
@@ -55,6 +61,7 @@ from skbidag import (
     IterativeSearchStructure,
     OrderMCMCStructure,
     PartitionMCMCStructure,
+    _parallel,
 )
 from skbidag._pc import pc_skeleton
 from skbidag.datasets import make_discrete_network, make_gaussian_network
@@ -84,6 +91,28 @@ def sparse_search_seconds(n, N=1000, n_jobs=1, clock=time.process_time):
     began = clock()
     model.fit(X)
     return clock() - began
+
+
+def busiest_seconds(n, n_jobs):
+    """The whole search among many variables, whatever else runs on the machine."""
+    seconds, waited = defaultdict(float), []
+    run_block = _parallel._run_block
+
+    def timed_block(function, items):
+        began = time.thread_time()
+        results = run_block(function, items)
+        seconds[threading.get_ident()] += time.thread_time() - began
+        return results
+
+    class Waiting(_parallel.Parallel):
+        def __call__(self, blocks):
+            seconds.clear()
+            results = super().__call__(blocks)
+            waited.append(max(seconds.values()))
+            return results
+
+    _parallel._run_block, _parallel.Parallel = timed_block, Waiting
+    return sparse_search_seconds(n, 1000, n_jobs, time.thread_time) + sum(waited)
 
 
 def discrete_search_seconds(n, N):
@@ -228,6 +257,9 @@ def series(quick):
          "1/workers, and the last search"),
         ("sparse search", "cores", cores, sparse_search_seconds,
          lambda jobs: (1000, 1000, jobs, time.perf_counter), "1/cores in part"),
+        *[(f"sparse search, {n}", "threads", [1, 2], busiest_seconds,
+           lambda threads, n=n: (n, threads), "1/threads in part")
+          for n in (400, 1000, 2000)],
         ("DAG sampling", "cores", cores, sampling_seconds,
          lambda jobs: ("dag", 80, 4, jobs, 400), "1/cores"),
     ]  # fmt: skip
@@ -261,8 +293,8 @@ def main():
         "--grows",
         nargs="+",
         metavar="WHAT",
-        help="only the series in n, N, 2^K, K, chains, cores or 'Dask workers'; the "
-        "others' results stay",
+        help="only the series in n, N, 2^K, K, chains, cores, threads or 'Dask "
+        "workers'; the others' results stay",
     )
     parser.add_argument(
         "--what",

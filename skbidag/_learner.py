@@ -176,7 +176,15 @@ class StructureLearner(
         if cells is not None and len(cells) != len(data):
             cells = None  # a score that puts rows together: tests are made on all
         problem = Problem(
-            score, data, weights, names, constraints, targets, cells, completion
+            score,
+            data,
+            weights,
+            names,
+            constraints,
+            targets,
+            cells,
+            completion,
+            n_jobs=self.n_jobs,
         )
         self._check_problem(problem)
         return problem

@@ -1,8 +1,9 @@
 """How work is spread: the only module that knows joblib."""
 
 from concurrent.futures import CancelledError
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
+from threading import Thread
 from uuid import uuid4
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
@@ -78,6 +79,42 @@ def run_threads(function, items, n_jobs=None):
     for k, block in enumerate(blocks):
         results[k::n_blocks] = block
     return results
+
+
+@contextmanager
+def helped(state, n_jobs=None):
+    """Let other threads help with what a block does, whenever there is something.
+
+    To start threads takes longer than many a piece of work that they can help with.
+
+    Parameters
+    ----------
+    state : object
+        With methods ``expect_helpers``, of their number; ``help``, which a thread calls
+        with its own number, and which returns after ``dismiss_helpers``; and
+        ``forget_helpers``, for when all have returned.
+    n_jobs : int, default=None
+        Number of threads, this one among them.
+    """
+    n_helpers = n_workers(n_jobs) - 1
+    if n_helpers < 1:
+        yield
+        return
+    state.expect_helpers(n_helpers)
+    threads = [
+        Thread(target=state.help, args=(k,), daemon=True) for k in range(n_helpers)
+    ]
+    started = []
+    try:
+        for thread in threads:
+            thread.start()
+            started.append(thread)
+        yield
+    finally:
+        state.dismiss_helpers()
+        for thread in started:
+            thread.join()
+        state.forget_helpers()
 
 
 def run_parallel(function, jobs, n_jobs=None):

@@ -40,6 +40,8 @@ class Problem:
         no cell is missing.
     workspace : Workspace
         Memory of tables.
+    n_jobs : int or None
+        Number of threads for what is asked of all variables at once.
     """
 
     score: BaseScore
@@ -51,6 +53,7 @@ class Problem:
     cells: np.ndarray | None = None
     completion: Completion | None = None
     workspace: Workspace = field(default_factory=Workspace, repr=False)
+    n_jobs: int | None = None
 
     @property
     def n_features(self):
@@ -72,13 +75,26 @@ class Problem:
 
     def log_score(self, adjacency):
         """Log score of a DAG: what the variables outside of the background have."""
+        children, parents = np.nonzero(adjacency.T)
+        sets = np.split(parents, np.searchsorted(children, range(1, self.n_features)))
         main = np.flatnonzero(~self.constraints.background)
-        return sum(
-            self.score.local_score(node, np.flatnonzero(adjacency[:, node]))
-            for node in main
-        )
+        return sum(self._local_score(node, sets[node]) for node in main)
+
+    @cached_property
+    def _last_scored(self):
+        """Of each node, the parents that were last asked for, and its score."""
+        return {}
+
+    def _local_score(self, node, parents):
+        # most nodes have the same parents in one DAG of a search as in the one before
+        asked = parents.tobytes()
+        known, log_score = self._last_scored.get(node, (None, None))
+        if known != asked:
+            log_score = self.score.local_score(node, parents)
+            self._last_scored[node] = asked, log_score
+        return log_score
 
     @cached_property
     def outsiders(self):
         """Who may be an additional parent of whom, see `strongest_outsiders`."""
-        return strongest_outsiders(self.score, self.constraints.forbidden)
+        return strongest_outsiders(self.score, self.constraints.forbidden, self.n_jobs)

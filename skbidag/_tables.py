@@ -39,6 +39,7 @@ MEMORY_SHARE = 0.6
 # Entries of a table with more candidates than usual: as the rows double, half of the
 # columns go.
 LARGEST_TABLE = 1 << 22
+POWERS_OF_TWO = 1 << np.arange(63, dtype=np.int64)
 
 
 @dataclass
@@ -190,7 +191,7 @@ class NodeTable:
 
     def parents_of(self, mask, column):
         """Variables in a subset, and the outsider of a column, sorted."""
-        bits = np.flatnonzero(mask >> np.arange(self.n_candidates) & 1)
+        bits = [k for k in range(self.n_candidates) if mask >> k & 1]
         parents = self.candidates[bits]
         if column != self.base_column:
             parents = np.append(parents, self.columns[column])
@@ -204,10 +205,12 @@ class ScoreTables(Sequence):
     ----------
     nodes : list of NodeTable
         One per node, in order.
+    space : SearchSpace, default=None
+        The space that they describe, if that is known.
     """
 
-    def __init__(self, nodes):
-        self.nodes = nodes
+    def __init__(self, nodes, space=None):
+        self.nodes, self.space = nodes, space
 
     def __len__(self):
         return len(self.nodes)
@@ -256,7 +259,7 @@ class ScoreTables(Sequence):
 
 def mask_of(chosen):
     """The number whose bit k is set where ``chosen[k]`` is true."""
-    return int(chosen @ (1 << np.arange(len(chosen), dtype=np.int64)))
+    return int(chosen @ POWERS_OF_TWO[: len(chosen)])
 
 
 def table_columns(space, node):
@@ -425,7 +428,8 @@ def build_tables(
         Of all nodes.
     """
     workspace = Workspace() if workspace is None else workspace
-    kept = {t.node: t for t in previous if is_current(t, space)}
+    unchanged = unchanged_nodes(getattr(previous, "space", None), space)
+    kept = {t.node: t for t in previous if unchanged[t.node] or is_current(t, space)}
     others = {t.node: t for t in previous if t.node not in kept}
     growing = {}
     if maxima and score.grows_tables and not (scores or sums):
@@ -450,7 +454,22 @@ def build_tables(
             table.add_maxima(workspace, keep_scores=scores)
         return table
 
-    return ScoreTables(run_threads(build, range(space.n_features), n_jobs))
+    return ScoreTables(run_threads(build, range(space.n_features), n_jobs), space)
+
+
+def unchanged_nodes(earlier, space):
+    """Which nodes have the same permissible parents, for sure, as in another space."""
+    if earlier is None or earlier.extended != space.extended:
+        return np.zeros(space.n_features, dtype=bool)
+    pairs = [
+        (earlier.permitted, space.permitted),
+        (earlier.extra, space.extra),
+        (earlier.required, space.required),
+        (earlier.in_background, space.in_background),
+    ]
+    return np.logical_and.reduce([
+        np.atleast_2d(before == now).all(axis=0) for before, now in pairs
+    ])  # fmt: skip
 
 
 def is_current(table, space):

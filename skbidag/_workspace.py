@@ -8,6 +8,7 @@ chains' tables follow. A workspace keeps what one table gives back for the next.
 
 import math
 import threading
+from bisect import bisect
 
 import numpy as np
 
@@ -89,15 +90,16 @@ class Workspace:
                 return
             start = (array.ctypes.data - self._slabs[slab].ctypes.data) // 8
             end = start + -(-array.size // LINE) * LINE
-            spans = []
-            for span in self._spans:
-                if span[0] == slab and span[2] == start:
-                    start = span[1]
-                elif span[0] == slab and span[1] == end:
-                    end = span[2]
-                else:
-                    spans.append(span)
-            self._spans = sorted([*spans, (slab, start, end)])
+            # spans are in order, and never meet: its neighbors may
+            place = bisect(self._spans, (slab, start))
+            after = before = place
+            if after < len(self._spans) and self._spans[after][:2] == (slab, end):
+                end = self._spans[after][2]
+                after += 1
+            if before > 0 and self._spans[before - 1][::2] == (slab, start):
+                before -= 1
+                start = self._spans[before][1]
+            self._spans[before:after] = [(slab, start, end)]
 
 
 def _aligned(size):

@@ -1,11 +1,14 @@
 """Climbs over orders in which nodes choose their parents from all variables."""
 
+import threading
+
 import numpy as np
 import pytest
 
+from skbidag import IterativeSearchStructure
 from skbidag._constraints import resolve_constraints
 from skbidag._core._grow_shrink import GrowShrinkOrder
-from skbidag._parallel import run_threads
+from skbidag._parallel import helped, run_threads
 from skbidag._problem import Problem
 from skbidag._search._free_orders import FreeOrders
 from skbidag.datasets import make_discrete_network, make_gaussian_network
@@ -13,6 +16,7 @@ from skbidag.graphs import is_dag
 from skbidag.scores import BDe, BGe
 
 N = 9
+N_PARENTS = 7
 GAIN = 1e-7
 
 
@@ -159,6 +163,132 @@ def test_looking_ahead_scores_what_a_sweep_asks_for(score):
         np.testing.assert_array_equal(state.adjacency(), best.adjacency())
 
 
+def sparse_data(n_samples, n, seed):
+    network = make_gaussian_network(
+        n_samples, n, expected_parents=2.0, random_state=seed
+    )
+    return network.data
+
+
+def path_of_sweeps(score, limits, n_jobs, seed=0):
+    """Where sweeps lead from some orders, and how many sets were looked at."""
+    state = GrowShrinkOrder(score, *limits, N_PARENTS, GAIN)
+    rng = np.random.default_rng(seed)
+    nodes = np.flatnonzero(~limits[2])
+    path = []
+    with helped(state, n_jobs):
+        for _ in range(3):
+            state.set_order(rng.permutation(nodes))
+            moved = True
+            while moved:
+                moved = state.sweep(rng.permutation(nodes))
+                path.append((moved, state.n_sets, state.log_score, *state.order))
+    return path
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, 5])
+def test_a_sweep_goes_the_same_way_whoever_helps(score, n_jobs):
+    alone = path_of_sweeps(score, constraints(), 1)
+    assert path_of_sweeps(score, constraints(), n_jobs) == alone
+    assert sum(moved for moved, *_ in alone) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_helpers_leave_no_trace_among_more_variables(seed):
+    n = 60
+    score = BGe().fit(sparse_data(300, n, seed))
+    nothing = np.zeros((n, n), dtype=bool)
+    limits = np.eye(n, dtype=bool), nothing, nothing[0]
+    alone = path_of_sweeps(score, limits, 1, seed)
+    for n_jobs in 2, 3, 5:
+        assert path_of_sweeps(score, limits, n_jobs, seed) == alone
+
+
+def test_a_sweep_relocates_in_turn(score):
+    limits = constraints()
+    states = [GrowShrinkOrder(score, *limits, N_PARENTS, GAIN) for _ in range(2)]
+    nodes = np.flatnonzero(~limits[2])
+    for state in states:
+        state.set_order(nodes[::-1])
+    assert states[0].sweep(nodes) == sum(map(states[1].relocate, nodes))
+    np.testing.assert_array_equal(states[0].order, states[1].order)
+    assert states[0].n_sets == states[1].n_sets
+
+
+def test_edges_and_ancestors(score):
+    limits = constraints()
+    state = GrowShrinkOrder(score, *limits, N_PARENTS, GAIN)
+    state.set_order(np.flatnonzero(~limits[2]))
+    adjacency = state.adjacency()
+    np.testing.assert_array_equal(np.sort(state.edges()), np.sort(adjacency.nonzero()))
+    paths = np.linalg.matrix_power(np.eye(N) + adjacency, N) > 0
+    for node in range(N):
+        np.testing.assert_array_equal(state.ancestors(node), paths[:, node])
+
+
+class Failing(BGe):
+    """A score that fails after so many questions."""
+
+    def addition_scores(self, node, parents):
+        self.n_left_ = getattr(self, "n_left_", 60) - 1
+        if self.n_left_ < 0:
+            raise ArithmeticError("no more")
+        return super().addition_scores(node, parents)
+
+
+def test_an_error_of_a_score_reaches_who_sweeps():
+    score = Failing().fit(make_gaussian_network(100, 12, random_state=1).data)
+    nothing = np.zeros((12, 12), dtype=bool)
+    limits = np.eye(12, dtype=bool), nothing, nothing[0]
+    n_threads = threading.active_count()
+    with pytest.raises(ArithmeticError, match="no more"):
+        path_of_sweeps(score, limits, 3)
+    assert threading.active_count() == n_threads
+
+
+def test_helpers_go_home_when_the_block_is_left():
+    score = BGe().fit(make_gaussian_network(100, 12, random_state=1).data)
+    nothing = np.zeros((12, 12), dtype=bool)
+    state = GrowShrinkOrder(
+        score, np.eye(12, dtype=bool), nothing, nothing[0], N_PARENTS, GAIN
+    )
+    state.set_order(np.arange(12))
+    n_threads = threading.active_count()
+
+    def interrupted():
+        with helped(state, 4):
+            state.sweep(np.arange(12))
+            assert threading.active_count() == n_threads + 3
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert threading.active_count() == n_threads
+    with helped(state, 2):  # others may help later
+        assert threading.active_count() == n_threads + 1
+        state.sweep(np.arange(12))
+    with helped(state, 1):
+        assert threading.active_count() == n_threads
+
+
+@pytest.mark.filterwarnings("ignore:.*permissible parents")
+@pytest.mark.parametrize(
+    "n", [40, pytest.param(270, marks=pytest.mark.slow)]
+)  # beyond 256 variables threads look ahead of the first sweep as well
+def test_a_search_does_not_depend_on_the_number_of_threads(n):
+    def search(n_jobs):
+        model = IterativeSearchStructure(n_draws=0, random_state=0, n_jobs=n_jobs)
+        return model.fit(sparse_data(200, n, 3))
+
+    alone = search(1)
+    for n_jobs in 2, 3:
+        other = search(n_jobs)
+        assert other.log_score_ == alone.log_score_
+        np.testing.assert_array_equal(other.adjacency_, alone.adjacency_)
+        np.testing.assert_array_equal(other.search_space_, alone.search_space_)
+
+
 def free_orders(seed=0):
     network = make_gaussian_network(400, 30, random_state=3)
     score = BGe().fit(network.data)
@@ -173,11 +303,12 @@ def test_a_kick_turns_an_edge():
     dag = free.start()
     order = free.state.order
     for _ in range(50):
-        kicked = free.kicked(order, dag)
+        kicked = free.kicked()
         assert sorted(kicked) == sorted(order)
         place = np.argsort(kicked)
         assert (dag & (place[:, None] > place)).any()
-    assert free.kicked(order, np.zeros_like(dag)) is None
+    free.required = ~np.eye(30, dtype=bool)
+    assert free.kicked() is None  # no edge may be turned
 
 
 def test_improvements_are_better():

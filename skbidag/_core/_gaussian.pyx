@@ -19,12 +19,14 @@ given the set: v(i | P + j) = r_ii - r_ij^2 / r_jj and ln det + ln r_jj give the
 scores of the set plus each outsider in one vector loop.
 """
 
+cimport cython
 from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
 
+from skbidag._core._set_scores cimport SetScores
 from skbidag._core._vector cimport (
     skb_log,
     skb_outsider_scores,
@@ -294,6 +296,117 @@ def select_parents(
     return np.asarray(parents)[:size].tolist(), score
 
 
+cdef struct Node:
+    # What the score of one node is made of, as in `select_parents`.
+    const double *matrix
+    const double *diagonal
+    const double *floor
+    const double *offset
+    const double *slope
+    const double *log_odds
+    double det_weight
+    Py_ssize_t n
+    Py_ssize_t node
+
+
+cdef Node node_of(
+    const double[:, ::1] matrix, const double[::1] diagonal, const double[::1] floor,
+    const double[::1] offset, const double[::1] slope, double det_weight,
+    const double[::1] log_odds, Py_ssize_t node,
+):
+    cdef Node found
+    found.matrix, found.diagonal, found.floor = &matrix[0, 0], &diagonal[0], &floor[0]
+    found.offset, found.slope, found.log_odds = &offset[0], &slope[0], &log_odds[0]
+    found.det_weight = det_weight
+    found.n = matrix.shape[0]
+    found.node = node
+    return found
+
+
+cdef int add_each(
+    const Node *of_node, const Py_ssize_t *parents, Py_ssize_t size, double *values
+) noexcept nogil:
+    """Write the scores with each variable in turn, to whole vectors; 1 on failure."""
+    cdef:
+        Py_ssize_t n = of_node.n, node = of_node.node, j, k, parent
+        Py_ssize_t width = (n + 3) // 4 * 4  # whole vectors
+        double log_det = 0.0, log_prior = 0.0, child_floor = of_node.floor[node]
+        double *covariance = <double *> malloc(
+            ((size + 4) * width + size) * sizeof(double)
+        )
+        double *variances = covariance + width
+        double *floors = variances + width
+        double *bias = floors + width
+        double *rows = bias + width
+        double *pivots = rows + size * width
+    if covariance == NULL:
+        return 1
+    memcpy(covariance, of_node.matrix + node * n, n * sizeof(double))
+    memcpy(variances, of_node.diagonal, n * sizeof(double))
+    memcpy(floors, of_node.floor, n * sizeof(double))
+    memcpy(bias, of_node.log_odds, n * sizeof(double))
+    for j in range(n, width):
+        covariance[j], variances[j], floors[j], bias[j] = 0.0, 1.0, 1.0, -INFINITY
+    bias[node] = -INFINITY
+    for k in range(size):
+        parent = parents[k]
+        log_det += skb_log(
+            add_parent(
+                of_node.matrix + parent * n, of_node.floor[parent], parent, n, k, rows,
+                pivots, covariance, variances, width,
+            )
+        )
+        log_prior += of_node.log_odds[parent]
+        bias[parent] = -INFINITY
+    skb_outsider_scores(
+        values, covariance, variances, floors, bias,
+        max(covariance[node], child_floor), child_floor,
+        of_node.offset[size + 1] - of_node.det_weight * log_det + log_prior,
+        of_node.slope[size + 1], of_node.det_weight, width,
+    )
+    free(covariance)
+    return 0
+
+
+cdef int remove_each(
+    const Node *of_node, const Py_ssize_t *parents, Py_ssize_t size, double *values
+) noexcept nogil:
+    """Write the scores without each of the parents in turn; 1 on failure."""
+    cdef:
+        Py_ssize_t n = of_node.n, node = of_node.node, left, i, j, k, column
+        double log_det, log_prior, pivot, factor
+        double *block = <double *> malloc((size * size + size) * sizeof(double))
+        Py_ssize_t *variables = <Py_ssize_t *> (block + size * size)
+    if block == NULL:
+        return 1
+    for left in range(size):
+        # the parents but one, then the node
+        for k in range(size - 1):
+            variables[k] = parents[k if k < left else k + 1]
+        variables[size - 1] = node
+        for i in range(size):
+            for j in range(i + 1):
+                block[i * size + j] = of_node.matrix[variables[i] * n + variables[j]]
+        log_det, log_prior = 0.0, 0.0
+        for k in range(size - 1):
+            column = variables[k]
+            pivot = max(block[k * size + k], of_node.floor[column])
+            log_det += skb_log(pivot)
+            log_prior += of_node.log_odds[column]
+            for i in range(k + 1, size):
+                factor = block[i * size + k] / pivot
+                for j in range(k + 1, i + 1):
+                    block[i * size + j] -= factor * block[j * size + k]
+        values[left] = (
+            of_node.offset[size - 1]
+            - of_node.slope[size - 1]
+            * skb_log(max(block[size * size - 1], of_node.floor[node]))
+            - of_node.det_weight * log_det + log_prior
+        )
+    free(block)
+    return 0
+
+
 def addition_scores(
     const double[:, ::1] matrix, const double[::1] diagonal, const double[::1] floor,
     const double[::1] offset, const double[::1] slope, double det_weight,
@@ -314,46 +427,17 @@ def addition_scores(
         -inf for the node itself and its parents.
     """
     cdef:
-        Py_ssize_t n = matrix.shape[0], size = parents.shape[0], j, k, parent
-        Py_ssize_t width = (n + 3) // 4 * 4  # whole vectors
-        double log_det = 0.0, log_prior = 0.0
-        double[::1] values = np.empty(width)
-        double *covariance = <double *> malloc(
-            ((size + 4) * width + size) * sizeof(double)
+        Node of_node = node_of(
+            matrix, diagonal, floor, offset, slope, det_weight, log_odds, node
         )
-        double *variances = covariance + width
-        double *floors = variances + width
-        double *bias = floors + width
-        double *rows = bias + width
-        double *pivots = rows + size * width
-    if covariance == NULL:
-        raise MemoryError
+        Py_ssize_t size = parents.shape[0]
+        double[::1] values = np.empty((of_node.n + 3) // 4 * 4)
+        int failed
     with nogil:
-        memcpy(covariance, &matrix[node, 0], n * sizeof(double))
-        memcpy(variances, &diagonal[0], n * sizeof(double))
-        memcpy(floors, &floor[0], n * sizeof(double))
-        memcpy(bias, &log_odds[0], n * sizeof(double))
-        for j in range(n, width):
-            covariance[j], variances[j], floors[j], bias[j] = 0.0, 1.0, 1.0, -INFINITY
-        bias[node] = -INFINITY
-        for k in range(size):
-            parent = parents[k]
-            log_det += skb_log(
-                add_parent(
-                    &matrix[parent, 0], floor[parent], parent, n, k, rows, pivots,
-                    covariance, variances, width,
-                )
-            )
-            log_prior += log_odds[parent]
-            bias[parent] = -INFINITY
-        skb_outsider_scores(
-            &values[0], covariance, variances, floors, bias,
-            max(covariance[node], floor[node]), floor[node],
-            offset[size + 1] - det_weight * log_det + log_prior, slope[size + 1],
-            det_weight, width,
-        )
-        free(covariance)
-    return np.asarray(values)[:n]
+        failed = add_each(&of_node, &parents[0] if size else NULL, size, &values[0])
+    if failed:
+        raise MemoryError
+    return np.asarray(values)[:of_node.n]
 
 
 def removal_scores(
@@ -378,34 +462,74 @@ def removal_scores(
         In the order of the parents.
     """
     cdef:
-        Py_ssize_t size = parents.shape[0], left, i, j, k, column
-        double log_det, log_prior, pivot, factor
-        double[:, ::1] block = np.empty((size, size))
-        Py_ssize_t[::1] variables = np.empty(size, dtype=np.intp)
+        Node of_node = node_of(
+            matrix, diagonal, floor, offset, slope, det_weight, log_odds, node
+        )
+        Py_ssize_t size = parents.shape[0]
         double[::1] values = np.empty(size)
-    with nogil:
-        for left in range(size):
-            # the parents but one, then the node
-            for k in range(size - 1):
-                variables[k] = parents[k if k < left else k + 1]
-            variables[size - 1] = node
-            for i in range(size):
-                for j in range(i + 1):
-                    block[i, j] = matrix[variables[i], variables[j]]
-            log_det, log_prior = 0.0, 0.0
-            for k in range(size - 1):
-                column = variables[k]
-                pivot = max(block[k, k], floor[column])
-                log_det += skb_log(pivot)
-                log_prior += log_odds[column]
-                for i in range(k + 1, size):
-                    factor = block[i, k] / pivot
-                    for j in range(k + 1, i + 1):
-                        block[i, j] -= factor * block[j, k]
-            values[left] = (
-                offset[size - 1]
-                - slope[size - 1]
-                * skb_log(max(block[size - 1, size - 1], floor[node]))
-                - det_weight * log_det + log_prior
-            )
+        int failed = 0
+    if size:
+        with nogil:
+            failed = remove_each(&of_node, &parents[0], size, &values[0])
+    if failed:
+        raise MemoryError
     return np.asarray(values)
+
+
+@cython.final
+cdef class GaussianSetScores(SetScores):
+    """Scores of sets with one parent more or less, without the interpreter.
+
+    Parameters
+    ----------
+    score : None
+        Nobody has to be asked.
+    n : int
+        Number of variables.
+    nodes : list of tuple
+        For each node what :func:`addition_scores` is to know of it.
+    """
+
+    cdef:
+        Node *nodes
+        list kept   # the arrays stay as long as they are pointed to
+
+    def __cinit__(self, object score, Py_ssize_t n, list nodes):
+        cdef Py_ssize_t k, node
+        cdef double det_weight
+        self.kept = nodes
+        self.nodes = <Node *> malloc(n * sizeof(Node))
+        if self.nodes == NULL:
+            raise MemoryError
+        for k in range(n):
+            (
+                matrix, diagonal, floor, offset, slope, det_weight, log_odds, node
+            ) = nodes[k]
+            self.nodes[k] = node_of(
+                matrix, diagonal, floor, offset, slope, det_weight, log_odds, node
+            )
+
+    def __dealloc__(self):
+        free(self.nodes)
+
+    cdef int add_each(
+        self, Py_ssize_t node, const Py_ssize_t *parents, Py_ssize_t size,
+        double *scores,
+    ) except -1 nogil:
+        cdef Py_ssize_t k
+        if size == self.n - 1:
+            for k in range(self.n):
+                scores[k] = -INFINITY
+        elif add_each(&self.nodes[node], parents, size, scores):
+            with gil:
+                raise MemoryError
+        return 0
+
+    cdef int remove_each(
+        self, Py_ssize_t node, const Py_ssize_t *parents, Py_ssize_t size,
+        double *scores,
+    ) except -1 nogil:
+        if remove_each(&self.nodes[node], parents, size, scores):
+            with gil:
+                raise MemoryError
+        return 0

@@ -78,6 +78,7 @@ cdef class OrderState:
         self, Py_ssize_t p, Py_ssize_t q, double change
     ) noexcept nogil
     cdef void propose_relocation(self, Py_ssize_t node) noexcept nogil
+    cdef void fetch_rows(self, Py_ssize_t node) noexcept nogil
     cdef void list_passed(self, Py_ssize_t node) noexcept nogil
     cdef Py_ssize_t draw_slot(
         self, double power, double top, Py_ssize_t otherwise, skb_bitgen *bitgen

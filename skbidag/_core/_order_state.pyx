@@ -55,6 +55,20 @@ from skbidag._core._vector cimport (
 )
 
 
+cdef extern from *:
+    """
+    #define SKB_PREFETCH(place) __builtin_prefetch(place)
+    """
+    void prefetch "SKB_PREFETCH" (const void *place) noexcept nogil
+
+
+cdef inline void fetch_row(const NodeView *view, int64_t mask) noexcept nogil:
+    """Ask for a row of maxima, a line of the cache at a time."""
+    cdef Py_ssize_t k
+    for k in range(0, view.width, 8):
+        prefetch(view.maxima + mask * view.width + k)
+
+
 cdef enum:
     LITTLE_LEFT = 64  # a sum that shrank by as much is added up afresh
 
@@ -401,6 +415,8 @@ cdef class OrderState:
             Py_ssize_t k, other
             double total, elsewhere = 0.0, right = n - 0.5
         self.list_passed(node)
+        if self.maximize and self.views.column_numbers != NULL:
+            self.fetch_rows(node)
         # Left of all: nobody may have it as a parent. Right of all but the background:
         # everybody.
         self.place[node] = -1.0
@@ -450,6 +466,41 @@ cdef class OrderState:
             elsewhere = self.current - self.stretch_total[self.n_left]
             for k in range(self.n_passed + 1):
                 self.stretch_total[k] += elsewhere
+
+    cdef void fetch_rows(self, Py_ssize_t node) noexcept nogil:
+        """Ask at once for all rows that a proposal will read one after the other.
+
+        Tables of many variables are far larger than the cache, so that each would be
+        waited for.
+        """
+        cdef:
+            const NodeView *view
+            Py_ssize_t k, other
+            int64_t mask
+            signed char bit
+        for k in range(self.n_passed):
+            prefetch(&self.views.bits[self.passed[k] * self.n + node])
+            prefetch(&self.views.column_numbers[self.passed[k] * self.n + node])
+            prefetch(&self.views.related[self.passed[k] * self.n + node])
+        for k in range(self.n_passed):
+            other = self.passed[k]
+            view = &self.views.nodes[other]
+            mask = self.standing[other].mask
+            bit = self.views.bits[other * self.n + node]
+            if bit >= 0:
+                fetch_row(view, mask ^ (<int64_t> 1 << bit))
+            else:
+                prefetch(
+                    view.maxima + mask * view.width + self.views.column_of(other, node)
+                )
+        view = &self.views.nodes[node]
+        mask = self.mask_from(node, self.n - 0.5)
+        fetch_row(view, mask)
+        for k in range(self.n_passed - 1, -1, -1):
+            bit = self.views.bits[node * self.n + self.passed[k]]
+            if bit >= 0:
+                mask |= <int64_t> 1 << bit
+                fetch_row(view, mask)
 
     cdef void list_passed(self, Py_ssize_t node) noexcept nogil:
         """List whom a node may pass with an effect, by place, and the stretches."""

@@ -61,12 +61,12 @@ def turn_hubs(adjacency, log_score, free):
 def turn_hub(free, hub):
     """Move to an order with better parents of a node, where one is found."""
     state, order = free.state, free.state.order
-    log_score, adjacency = state.log_score, state.adjacency()
+    log_score, edges = state.log_score, state.edges()
     above, below = split_at(free, order, hub)
     parents = best_parents(free, hub, above, below)
     state.set_order(before(above, parents, hub, below))
     if state.log_score > log_score + LEAST_GAIN:
-        free.climb(free.near(np.array([hub, *parents]), adjacency))
+        free.climb(free.near(np.array([hub, *parents]), edges))
     else:
         state.set_order(order)
 

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skbidag._core._grow_shrink import GrowShrinkOrder
-from skbidag._parallel import run_threads
-from skbidag._search._expansion import descendants
+from skbidag._parallel import helped, run_threads
 from skbidag._search._orders import LEAST_GAIN, random_order
 
 # Sets of parents that kicks may score, over those that climbs had scored before.
@@ -25,6 +24,8 @@ KICK_SHARE = 1.0
 # all takes time in proportion to the square of their number. Then kicks are few, too.
 MOST_SWEPT = 256
 FEW_KICKS = 100
+# Nodes between two of which an interrupt may come.
+PART_OF_SWEEP = 256
 # Variables beyond which fresh starts are better, and faster.
 MOST_VARIABLES = 1024
 # Seconds per score that it may take. Slower ones are those of categorical data, which
@@ -74,18 +75,24 @@ class FreeOrders:
 
     def start(self):
         """A good DAG, from a random order."""
-        self.set_order(random_order(self.generator, self.required))
-        self.climb()
+        with self.helped():
+            self.set_order(random_order(self.generator, self.required))
+            self.climb()
         return self.state.adjacency()
 
     def improve(self, adjacency, log_score):
         """A better DAG than the given one, which has this log score, or None."""
-        self.set_order(random_order(self.generator, adjacency))
-        self.climb()
-        self.kick_and_climb()
+        with self.helped():
+            self.set_order(random_order(self.generator, adjacency))
+            self.climb()
+            self.kick_and_climb()
         if self.state.log_score > log_score + LEAST_GAIN:
             return self.state.adjacency()
         return None
+
+    def helped(self):
+        """Context in which other threads help with climbs."""
+        return helped(self.state, self.n_jobs)
 
     def set_order(self, order):
         """Move to an order, parents to the right."""
@@ -100,7 +107,12 @@ class FreeOrders:
                 run_threads(self.state.look_ahead, nodes, self.n_jobs)
         moved = True
         while moved and not self.stop:
-            moved = sum(map(self.state.relocate, self.generator.permutation(nodes)))
+            turns = self.generator.permutation(nodes)
+            # in parts, for an interrupt waits for the end of one
+            moved = sum(
+                self.state.sweep(turns[k : k + PART_OF_SWEEP])
+                for k in range(0, len(turns), PART_OF_SWEEP)
+            )
 
     def kick_and_climb(self):
         """Turn an edge and climb, again and again; worse orders are taken back."""
@@ -109,45 +121,53 @@ class FreeOrders:
             self.most_sets = (1 + KICK_SHARE) * self.state.n_sets
         for _ in range(int(min(len(order), self.kicks_left))):
             self.kicks_left -= 1
-            adjacency = self.state.adjacency()
-            kicked = self.kicked(order, adjacency)
+            edges = self.state.edges()
+            kicked = self.kicked()
             if kicked is None or self.stop or self.state.n_sets >= self.most_sets:
                 break
             self.state.set_order(kicked)
             near = None
             if len(order) > MOST_SWEPT:
-                near = self.near(order[order != kicked], adjacency)
+                near = self.near(order[order != kicked], edges)
             self.climb(near)
             if self.state.log_score < best - LEAST_GAIN:
                 self.state.set_order(order)
             else:
                 best, order = self.state.log_score, self.state.order
 
-    def near(self, moved, adjacency):
+    def near(self, moved, edges):
         """Nodes that a kick has moved, and their neighbors before it and after."""
-        graph = adjacency | self.state.adjacency()
-        near = graph[moved].any(axis=0) | graph[:, moved].any(axis=1)
-        near[moved] = True
+        is_moved = np.zeros(len(self.background), dtype=bool)
+        is_moved[moved] = True
+        near = is_moved.copy()
+        for parents, children in edges, self.state.edges():
+            near[children[is_moved[parents]]] = True
+            near[parents[is_moved[children]]] = True
         return np.flatnonzero(near & ~self.background)
 
-    def kicked(self, order, adjacency):
+    def kicked(self):
         """The order with one edge turned; None where there is no edge to turn.
 
         A family is drawn the more often the more triangles it has. The child, and its
         ancestors that stand after the parent, move to before it.
         """
-        turnable = adjacency & ~self.required & ~self.background[:, None]
-        one_way = sparse(adjacency)
-        neighbors, edges = one_way + one_way.T, sparse(turnable)
-        n_triangles = ((neighbors @ edges) * edges).sum(axis=0)
-        weights = n_triangles if n_triangles.any() else turnable.sum(axis=0) * 1.0
+        parents, children = self.state.edges()
+        n, order = len(self.background), self.state.order
+        may_turn = ~(self.required[parents, children] | self.background[parents])
+        one_way = csr_array((np.ones(len(parents)), (parents, children)), shape=(n, n))
+        turnable = csr_array(
+            (np.ones(may_turn.sum()), (parents[may_turn], children[may_turn])),
+            shape=(n, n),
+        )
+        n_triangles = (((one_way + one_way.T) @ turnable) * turnable).sum(axis=0)
+        weights = n_triangles if n_triangles.any() else turnable.sum(axis=0)
         if not weights.any():
             return None
-        child = self.generator.choice(len(weights), p=weights / weights.sum())
-        parent = self.generator.choice(np.flatnonzero(turnable[:, child]))
+        child = self.generator.choice(n, p=weights / weights.sum())
+        parent = self.generator.choice(np.sort(parents[may_turn & (children == child)]))
         start, end = (int(np.flatnonzero(order == x)[0]) for x in (parent, child))
-        above = descendants(np.ascontiguousarray(adjacency.T), child)
-        above[child], above[parent] = True, False
+        above = self.state.ancestors(child)
+        above[parent] = False
         moves = above[order]
         moves[:start], moves[end + 1 :] = False, False
         stays = ~moves[start : end + 1]
@@ -159,9 +179,3 @@ class FreeOrders:
                 order[end + 1 :],
             ]
         )
-
-
-def sparse(graph):
-    """A graph as a sparse matrix of ones, by way of its few edges."""
-    edges = np.nonzero(graph)
-    return csr_array((np.ones(len(edges[0])), edges), shape=graph.shape)

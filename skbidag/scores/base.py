@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
+from skbidag._core._set_scores import SetScores
 from skbidag._data import (
     Rows,
     check_continuous,
@@ -337,6 +338,10 @@ class BaseScore(ABC, BaseEstimator):
         # a selection that adds nothing, for where that is compiled
         scores = [self.select_parents(node, s, len(s), kept=s)[1] for s in sets]
         return np.array(scores, dtype=float)
+
+    def set_scores(self):
+        """What compiled searches ask for sets with one parent more, or one less."""
+        return SetScores(self, self.n_features_in_)
 
     def select_parents(self, node, allowed, max_size, kept=(), stop=True):
         """Forward selection: add the best parent until none raises the score.
