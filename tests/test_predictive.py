@@ -423,6 +423,8 @@ def test_clusters_that_many_dags_share(monkeypatch, most_kept):
     new[rng.random(new.shape) < 0.4] = np.nan
     new[7] = np.nan
     new[7, 0] = X[7, 0]
+    # rows that lack the same cells, of which much is kept, are not side by side
+    new = np.concatenate([new, 1.5 * new[::-1], new + 1.0])
     score = BGe().fit(X)
     got = predict(score, packed(dags), new)
     several = np.isnan(new).sum(axis=1) > 1
@@ -432,6 +434,21 @@ def test_clusters_that_many_dags_share(monkeypatch, most_kept):
     got = predict(score, packed(dags), new)
     expected = naive_normal_expectation(score, dags, new)
     np.testing.assert_allclose(got, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [BGe, lambda: Plugged()])
+def test_rows_do_not_depend_on_each_other(make):
+    """What is kept for rows that lack the same cells is the same in each."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(50, 6)) @ rng.normal(size=(6, 6))
+    samples = packed([random_dag(rng, 6, density=0.4) for _ in range(30)])
+    score, new = make().fit(X), rng.normal(size=(40, 6))
+    holes = rng.random((4, 6)) < 0.5
+    new[holes[rng.integers(4, size=40)]] = np.nan
+    for function in (predict, log_density):
+        alone = [function(score, samples, row[None])[0] for row in new]
+        together = function(score, samples, new)
+        np.testing.assert_allclose(together, alone, rtol=1e-12, atol=1e-12)
 
 
 def test_with_all_edges_unobserved_cells_are_exact():
