@@ -583,6 +583,14 @@ cdef class Rows:
             double pull, left, residual, gap
             const int32_t *place = &self.alike.place[0]
             const int32_t *families = &self.of.around.families[0]
+            const int32_t *family_first = &self.of.around.family_first[0]
+            const int32_t *first = &self.of.first[0]
+            const int32_t *members = &self.of.members[0]
+            const double *roots = &self.of.roots[0]
+            const double *own_roots = &self.of.own_roots[0]
+            const double *row = &self.row[0]
+            double *across = &self.across[0]
+            Py_ssize_t n = self.of.around.n
             bint is_known = self.alike.group(v), is_near
         self.left = &self.lefts[v if self.alike.keeps else 0, 0]
         self.half_log_left = &self.half_log_lefts[v if self.alike.keeps else 0, 0]
@@ -593,20 +601,16 @@ cdef class Rows:
             is_near = self.alike.near_first[k] < self.alike.near_end[k]
             if is_near:
                 self.fetch(k, d)
-            for e in range(
-                self.of.around.family_first[k], self.of.around.family_first[k + 1]
-            ):
+            for e in range(family_first[k], family_first[k + 1]):
                 f = families[e]
                 residual = residuals[f]
                 if is_near:
-                    for t in range(self.of.first[f], self.of.first[f + 1]):
-                        u = self.of.members[t]
-                        if u < self.of.around.n and place[u] >= 0:
-                            residual += self.of.roots[t] * self.row[u]
-                            self.across[place[u]] += (
-                                self.of.roots[t] * self.of.own_roots[e]
-                            )
-                pull += self.of.own_roots[e] * residual
+                    for t in range(first[f], first[f + 1]):
+                        u = members[t]
+                        if u < n and place[u] >= 0:
+                            residual += roots[t] * row[u]
+                            across[place[u]] += roots[t] * own_roots[e]
+                pull += own_roots[e] * residual
             if not is_known:
                 left = self.of.precision[k]
                 if is_near:
