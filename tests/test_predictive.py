@@ -296,7 +296,10 @@ def test_outliers_are_integrated_as_well():
 
 
 def on_intervals(score, samples, row, v):
-    """Expectation of a node by Gauss's rule between points around all predictions."""
+    """Expectation of a node, and the log density of the rest of the row.
+
+    By Gauss's rule between points around all predictions.
+    """
     T, z, sets = score.scatter_, row - score.posterior_mean_, set()
     for dag in samples:
         sets.add(tuple(parents_of(dag, v)))
@@ -315,7 +318,7 @@ def on_intervals(score, samples, row, v):
     rows[:, v] = score.posterior_mean_[v] + (middle + half * nodes).ravel()
     log_f = log_density(score, samples, rows)
     f = np.exp(log_f - log_f.max()) * (half * weights).ravel()
-    return f @ rows[:, v] / f.sum()
+    return f @ rows[:, v] / f.sum(), log_f.max() + np.log(f.sum())
 
 
 @pytest.mark.parametrize("n", [6, 10])
@@ -328,8 +331,11 @@ def test_rows_that_contradict_narrow_families(n):
     score, samples = BGe().fit(X[:8].repeat(4, axis=0)), packed(dags)
     got = predict(score, samples, X[7:])
     for row, v in product(range(3), range(0, n, 5)):
-        expected = on_intervals(score, samples, X[7 + row], v)
+        expected, log_mass = on_intervals(score, samples, X[7 + row], v)
         assert abs(got[row, v] - expected) < 1e-8
+        holed = X[[7 + row]]
+        holed[0, v] = np.nan
+        assert abs(log_density(score, samples, holed)[0] - log_mass) < 1e-8
 
 
 def test_one_unobserved_cell_is_integrated(gaussian):
