@@ -7,7 +7,8 @@
 
 DAGs with four variables are drawn from the prior, parameters from theirs, and rows
 from that network, in some cases with random perfect interventions. The posterior is
-then exact (all 543 DAGs, local scores as the estimators have them), and an edge that it
+then exact (all 543 DAGs, or those in which no number is the cause of a category, with
+mixed data; local scores as the estimators have them), and an edge that it
 gives the probability p must be in a share p of the DAGs that were drawn. If the score
 were that of another model, or counted a row that tells nothing, it would not be.
 
