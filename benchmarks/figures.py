@@ -818,6 +818,47 @@ def draw_load():
     write_table("load", "load", columns, table)
 
 
+def draw_missing():
+    """Precision of adjacencies with missing cells; graphs have their own table."""
+    others = ["iterative", "drop", "mean"]
+    first, second = [], []
+    for where, group in groups(
+        read_results("missing"), "n", "rows", "holes", "networks"
+    ).items():
+        of = {row["method"]: row for row in group}
+        setting = [*where[:2], f"{where[2]:.0%}", where[3]]
+        methods = ["complete", "augment", *others]
+        first.append(
+            setting
+            + [of[method]["adjacencies"] for method in methods]
+            + [with_error(of["iterative"], "adjacencies", "ahead", 3)]
+            + [with_error(of["iterative"], "adjacencies", "below", 3)]
+            + [of["complete"]["seconds"], of["augment"]["seconds"]]
+        )
+        second.append(setting[:3])
+        for key, digits in {"edges": 3, "distance": 1}.items():
+            second[-1] += [
+                f"{of[method][key]:.{digits}f}" for method in methods[:-1]
+            ] + [with_error(of["iterative"], key, "ahead", digits)]
+    columns = {"n": ".0f", "N": ".0f", "holes": "", "networks": ".0f"}
+    kinds = {"complete": ".3f", "drawn": ".3f", "iterative": ".3f"}
+    kinds |= {"dropped": ".3f", "mean": ".3f"}
+    leads = {"drawn before iterative": "", "complete before iterative": ""}
+    times = {"s, complete": ".1f", "s, drawn": ".1f"}
+    write_table("missing", "missing", columns | kinds | leads | times, first)
+    columns = {"n": ".0f", "N": ".0f", "holes": ""}
+    for short in ("AP", "SHD"):
+        names = ["complete", "drawn", "iterative", "dropped", "drawn before iterative"]
+        columns |= {f"{short}, {name}": "" for name in names}
+    write_table("missing_graphs", "missing", columns, second)
+
+
+def with_error(row, key, name, digits):
+    """A mean difference, and its standard error."""
+    gap, error = row[f"{key}_{name}"], row[f"{key}_{name}_error"]
+    return f"{gap:+.{digits}f} ({error:.{digits}f})"
+
+
 STUDIES = {
     "paper": (draw_paper, ["paper"], ["paper_rates", "paper_distances", "paper_times"]),
     "paper_times": (draw_paper_times, ["paper_times"], []),
@@ -838,6 +879,7 @@ STUDIES = {
     "peers": (draw_peers, ["peers"], []),
     "real": (draw_real, ["real"], []),
     "load": (draw_load, ["load"], []),
+    "missing": (draw_missing, ["missing", "missing_graphs"], []),
 }
 
 

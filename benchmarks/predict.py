@@ -73,6 +73,7 @@ def time_all(kind, args):
     report(f"score_samples, {args.holes:.0%} holes", model.score_samples, holed)
     report("score_samples, one column missing", model.score_samples, column)
     column[:, 1] = np.nan
+    report("predict, two columns missing", model.predict, column[:1000])
     report("score_samples, two columns missing", model.score_samples, column)
     return max(times)
 

@@ -156,7 +156,7 @@ class StructureImputer(
         if not len(rows):
             return X.copy() if isinstance(X, np.ndarray) else X
         fitted = self.estimator_
-        predicted = _predictive.predict(
+        predicted = _predictive.predict_missing(
             fitted.score_, some_of(fitted.dag_samples_), _safe_indexing(X, rows)
         )
         values = {}

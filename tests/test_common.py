@@ -73,8 +73,7 @@ def test_scikit_learn_checks(estimator, check):
 @parametrize_with_checks(DEFAULTS)
 def test_scikit_learn_checks_of_the_defaults(estimator, check):
     if check.func is check_sample_weight_equivalence_on_dense_data:
-        # Weights and repeated rows are one problem, whose chains take the same steps
-        # and draw the same DAGs, however many. Of 2000 DAGs, which fifteen rows hardly
-        # tell apart, predictions would take two minutes.
-        estimator.set_params(max_iter=200_000, n_draws=25)
+        # Weights and repeated rows are one problem, whose chains take the same steps,
+        # however many.
+        estimator.set_params(max_iter=200_000)
     check(estimator)

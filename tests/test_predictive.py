@@ -295,6 +295,49 @@ def test_outliers_are_integrated_as_well():
             assert abs(got[0, v] - expected) < 1e-5 * spread[v]
 
 
+def on_intervals(score, samples, row, v):
+    """Expectation of a node, and the log density of the rest of the row.
+
+    By Gauss's rule between points around all predictions.
+    """
+    T, z, sets = score.scatter_, row - score.posterior_mean_, set()
+    for dag in samples:
+        sets.add(tuple(parents_of(dag, v)))
+        for child in np.flatnonzero(dag[v]):
+            others = set(parents_of(dag, child)) - {v}
+            sets |= {tuple(sorted(others)), tuple(sorted({*others, child}))}
+    ends, steps = [], 0.25 * 1.5 ** np.arange(40)
+    for given in map(list, sets):
+        slopes = np.linalg.solve(T[np.ix_(given, given)], T[given, v])
+        width = np.sqrt((T[v, v] - slopes @ T[given, v]) / score.n_effective_)
+        ends.append(slopes @ z[given] + width * np.r_[-steps, 0.0, steps])
+    ends = np.unique(ends)
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    half, middle = np.diff(ends)[:, None] / 2, (ends[1:] + ends[:-1])[:, None] / 2
+    rows = np.tile(row, (half.size * len(nodes), 1))
+    rows[:, v] = score.posterior_mean_[v] + (middle + half * nodes).ravel()
+    log_f = log_density(score, samples, rows)
+    f = np.exp(log_f - log_f.max()) * (half * weights).ravel()
+    return f @ rows[:, v] / f.sum(), log_f.max() + np.log(f.sum())
+
+
+@pytest.mark.parametrize("n", [6, 10])
+def test_rows_that_contradict_narrow_families(n):
+    """Peaks are hundreds of steps apart, and few of them matter."""
+    rng = np.random.default_rng(n)
+    X = rng.random((10, n))
+    dags = [random_dag(rng, n, density=0.9) for _ in range(12)]
+    # eight rows with the weight of 32: families leave little open, of these rows alone
+    score, samples = BGe().fit(X[:8].repeat(4, axis=0)), packed(dags)
+    got = predict(score, samples, X[7:])
+    for row, v in product(range(3), range(0, n, 5)):
+        expected, log_mass = on_intervals(score, samples, X[7 + row], v)
+        assert abs(got[row, v] - expected) < 1e-8
+        holed = X[[7 + row]]
+        holed[0, v] = np.nan
+        assert abs(log_density(score, samples, holed)[0] - log_mass) < 1e-8
+
+
 def test_one_unobserved_cell_is_integrated(gaussian):
     score, dags, X = gaussian
     holed = X[:6].copy()
@@ -423,6 +466,8 @@ def test_clusters_that_many_dags_share(monkeypatch, most_kept):
     new[rng.random(new.shape) < 0.4] = np.nan
     new[7] = np.nan
     new[7, 0] = X[7, 0]
+    # rows that lack the same cells, of which much is kept, are not side by side
+    new = np.concatenate([new, 1.5 * new[::-1], new + 1.0])
     score = BGe().fit(X)
     got = predict(score, packed(dags), new)
     several = np.isnan(new).sum(axis=1) > 1
@@ -432,6 +477,21 @@ def test_clusters_that_many_dags_share(monkeypatch, most_kept):
     got = predict(score, packed(dags), new)
     expected = naive_normal_expectation(score, dags, new)
     np.testing.assert_allclose(got, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [BGe, lambda: Plugged()])
+def test_rows_do_not_depend_on_each_other(make):
+    """What is kept for rows that lack the same cells is the same in each."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(50, 6)) @ rng.normal(size=(6, 6))
+    samples = packed([random_dag(rng, 6, density=0.4) for _ in range(30)])
+    score, new = make().fit(X), rng.normal(size=(40, 6))
+    holes = rng.random((4, 6)) < 0.5
+    new[holes[rng.integers(4, size=40)]] = np.nan
+    for function in (predict, log_density):
+        alone = [function(score, samples, row[None])[0] for row in new]
+        together = function(score, samples, new)
+        np.testing.assert_allclose(together, alone, rtol=1e-12, atol=1e-12)
 
 
 def test_with_all_edges_unobserved_cells_are_exact():

@@ -17,12 +17,19 @@ cdef class AlikeDags:
         int32_t[::1] near_first, near_end, near
         int32_t[:, ::1] cluster
         int32_t[::1] cluster_dag, cluster_first, cluster_cells
-        int32_t[::1] group_first, order
+        # where the present variable's groups are, of those of all that are kept
+        int32_t *group_first
+        int32_t *order
+        int32_t[:, ::1] group_firsts, orders
+        int32_t[::1] n_groups_of
+        bint keeps
         int32_t[::1] slots, queue, buckets, counts, moved, starts
         int64_t[::1] seen
         int64_t now
+    cdef bint keep(self, Py_ssize_t most)
     cdef void look_at(self, const unsigned char *missing) noexcept nogil
-    cdef void group(self, Py_ssize_t variable) noexcept nogil
+    cdef bint group(self, Py_ssize_t variable) noexcept nogil
+    cdef void divide(self, Py_ssize_t variable) noexcept nogil
     cdef void find_near(self) noexcept nogil
     cdef void find_clusters(self) noexcept nogil
     cdef void fill_in(self, Py_ssize_t i, Py_ssize_t k, int32_t c) noexcept nogil

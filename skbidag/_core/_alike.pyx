@@ -18,6 +18,10 @@ of which there are far fewer than DAGs times variables; DAGs are only added up.
 To find clusters, unobserved cells are followed from surrounding to surrounding in each
 DAG, and met again by a hash table. Groups are found by dividing the DAGs of a
 surrounding by one cluster after the other.
+
+Both hang on which cells are unobserved, and not on values: rows that lack the same
+cells, one after the other, are looked at once, and the groups of all variables may be
+kept for them.
 """
 
 import numpy as np
@@ -88,18 +92,38 @@ cdef class AlikeDags:
         self.queue = np.empty(around.n, dtype=np.int32)
         self.seen = np.zeros(most, dtype=np.int64)
         self.now = 0
-        self.group_first = np.zeros(n_dags + 1, dtype=np.int32)
-        self.order = np.empty(n_dags, dtype=np.int32)
+        self.n_groups_of = np.zeros(around.n, dtype=np.int32)
+        self.keep(0)
         self.buckets = np.empty(max(most, n_dags), dtype=np.int32)
         self.counts = np.empty(n_dags + 1, dtype=np.int32)
         self.moved = np.empty(n_dags, dtype=np.int32)
         self.starts = np.empty(n_dags + 1, dtype=np.int32)
+
+    cdef bint keep(self, Py_ssize_t most):
+        """Keep the groups of all variables until cells change, if they are few enough.
+
+        Parameters
+        ----------
+        most : int
+            How many numbers are kept at most.
+
+        Returns
+        -------
+        keeps : bool
+            Whether they are kept.
+        """
+        cdef Py_ssize_t n = self.around.n, n_dags = self.around.n_dags
+        self.keeps = n * n_dags <= most
+        self.group_firsts = np.zeros((n if self.keeps else 1, n_dags + 1), np.int32)
+        self.orders = np.empty((n if self.keeps else 1, n_dags), np.int32)
+        return self.keeps
 
     cdef void look_at(self, const unsigned char *missing) noexcept nogil:
         """Find the clusters of a row, given which of its cells are unobserved."""
         cdef Py_ssize_t v
         self.n_cells = 0
         for v in range(self.around.n):
+            self.n_groups_of[v] = 0
             self.place[v] = -1
             if missing[v]:
                 self.place[v] = <int32_t> self.n_cells
@@ -224,10 +248,26 @@ cdef class AlikeDags:
                 return False
         return True
 
-    cdef void group(self, Py_ssize_t variable) noexcept nogil:
-        """Divide the DAGs by what they say of a variable: `order`, `group_first`."""
+    cdef bint group(self, Py_ssize_t variable) noexcept nogil:
+        """Divide the DAGs by what they say of a variable: `order`, `group_first`.
+
+        Returns
+        -------
+        is_known : bool
+            Whether they were kept.
+        """
+        cdef Py_ssize_t slot = variable if self.keeps else 0
+        self.group_first = &self.group_firsts[slot, 0]
+        self.order = &self.orders[slot, 0]
+        self.n_groups = self.n_groups_of[variable] if self.keeps else 0
+        if self.n_groups:
+            return True
+        self.divide(variable)
+        self.n_groups_of[variable] = <int32_t> self.n_groups
+        return False
+
+    cdef void divide(self, Py_ssize_t variable) noexcept nogil:
         cdef Py_ssize_t k, t, size, begin, at = 0
-        self.n_groups = 0
         self.group_first[0] = 0
         if self.place[variable] >= 0:
             for t in range(self.around.n_dags):

@@ -21,10 +21,13 @@ cdef class Rows:
         NormalMixture of
         AlikeDags alike
         Py_ssize_t n_dags, width
+        # whether the row before lacks other cells
+        bint is_first
         # of 16 rows: of families, of DAGs
         double[:, ::1] residuals, terms, squares, sums, square_sums
         # of a row: its values; of clusters
         double[::1] row, fills, log_density, square, mass, factors, spare
+        double[::1] log_dets
         Py_ssize_t[::1] factor_start
         Py_ssize_t n_kept
         # of a cluster: its families, the places of its cells
@@ -33,7 +36,11 @@ cdef class Rows:
         double[::1] pull, across, whitened
         # of DAGs, of groups, and of DAGs by groups
         double[::1] weight, quadratic, log_quadratic, without
-        double[::1] expected, explained, left, values, rest
+        double[::1] expected, explained, values, rest
+        # what unobserved cells leave of the precision, its logarithm; see AlikeDags
+        double[:, ::1] lefts, half_log_lefts
+        double *left
+        double *half_log_left
     cdef void expect(
         self, const double[:, ::1] z, const unsigned char[:, ::1] missing,
         const double[:, ::1] terms, double[:, ::1] out,
@@ -42,8 +49,9 @@ cdef class Rows:
         self, const double[:, ::1] z, const unsigned char[:, ::1] missing,
         const double[:, ::1] terms, double[::1] out,
     ) noexcept
+    cdef void keep(self, const unsigned char[:, ::1] missing)
     cdef void look_at(
-        self, const double *z, Py_ssize_t size, const unsigned char *missing
+        self, const double[:, ::1] z, const unsigned char[:, ::1] missing, Py_ssize_t r
     ) noexcept nogil
     cdef void add_tile(
         self, const double[:, ::1] z, const unsigned char[:, ::1] missing,
@@ -64,9 +72,9 @@ cdef class Rows:
     cdef double factorize(
         self, Py_ssize_t size, Py_ssize_t n_touched, double *factor
     ) noexcept nogil
-    cdef double solve(
+    cdef void solve(
         self, const double *residuals, Py_ssize_t size, Py_ssize_t n_touched,
-        double *factor, double *fills,
+        const double *factor, double *fills,
     ) noexcept nogil
     cdef double whiten(
         self, const double *factor, Py_ssize_t size, const double *x, double *out

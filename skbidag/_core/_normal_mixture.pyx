@@ -15,7 +15,9 @@ L_MM falls into blocks, the clusters of ``_alike.pyx``: filled-in values, determ
 and what families with unobserved cells say are worked out once for each cluster, and (L
 z)_v and l_v for each group of DAGs. DAGs add up the terms of their families, 16 rows at
 a time, and of their clusters. What is left for each DAG and variable is to weigh the
-DAG without the variable's own density: one logarithm and one exponential.
+DAG without the variable's own density: one logarithm and one exponential. What does not
+hang on values, clusters and groups, determinants and l_v, stays while the rows that
+follow lack the same cells.
 
 The inner loops are C for the reasons that ``_vector.pxd`` gives.
 """
@@ -23,6 +25,7 @@ The inner loops are C for the reasons that ``_vector.pxd`` gives.
 import numpy as np
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t
+from libc.string cimport memcmp
 
 from skbidag._core._alike cimport AlikeDags, Surroundings
 from skbidag._core._vector cimport skb_log, skb_log_array
@@ -204,6 +207,7 @@ cdef class Rows:
         self.square_sums = np.zeros((self.n_dags, SKB_TILE))
         self.row = np.zeros(max(of.around.n, np.max(of.members)) + 1)
         self.fills, self.mass = np.zeros(most), np.zeros(most)
+        self.log_dets = np.zeros(most)
         self.log_density, self.square = np.zeros(most), np.zeros(most)
         self.factor_start = np.zeros(most, dtype=np.intp)
         size = most_cells * (most_cells + 1) // 2 + 1
@@ -220,7 +224,8 @@ cdef class Rows:
         self.weight, self.quadratic = np.zeros(self.width), np.ones(self.width)
         self.log_quadratic, self.without = np.zeros(self.width), np.zeros(self.width)
         self.expected, self.explained = np.zeros(self.width), np.zeros(self.width)
-        self.left = np.ones(self.width)
+        self.lefts = np.ones((1, self.width))
+        self.half_log_lefts = np.zeros((1, self.width))
         self.values, self.rest = np.zeros(self.width), np.ones(self.width)
 
     cdef void expect(
@@ -228,17 +233,17 @@ cdef class Rows:
         const double[:, ::1] terms, double[:, ::1] out,
     ) noexcept:
         cdef Py_ssize_t start, r, v, n = self.of.around.n, n_rows = z.shape[0]
+        self.keep(missing)
         with nogil:
             for start in range(0, n_rows, 16):
                 self.add_tile(z, missing, terms, start)
                 for r in range(start, min(n_rows, start + 16)):
-                    self.look_at(&z[r, 0], z.shape[1], &missing[r, 0])
+                    self.look_at(z, missing, r)
                     self.settle_clusters(&self.residuals[r - start, 0])
                     self.weigh_dags(r - start)
                     self.average_cells(&out[r, 0])
                     for v in range(n):
                         if self.alike.place[v] < 0:
-                            self.alike.group(v)
                             self.settle_groups(v, &self.residuals[r - start, 0])
                             out[r, v] = self.average_groups()
 
@@ -251,21 +256,34 @@ cdef class Rows:
             for start in range(0, n_rows, 16):
                 self.add_tile(z, missing, terms, start)
                 for r in range(start, min(n_rows, start + 16)):
-                    self.look_at(&z[r, 0], z.shape[1], &missing[r, 0])
+                    self.look_at(z, missing, r)
                     self.settle_clusters(&self.residuals[r - start, 0])
                     self.weigh_dags(r - start)
                     out[r] = self.log_mean_weight() - LOG_ROOT_2_PI * (
                         self.of.around.n - self.alike.n_cells
                     )
 
+    cdef void keep(self, const unsigned char[:, ::1] missing):
+        """Have place for the groups of all variables, if rows lack the same cells."""
+        cdef Py_ssize_t n = self.of.around.n
+        cells = np.asarray(missing)
+        again = (cells[1:] == cells[: len(cells) - 1]).all(axis=1).any()
+        if again and self.alike.keep(self.of.most_kept):
+            self.lefts = np.ones((n, self.width))
+            self.half_log_lefts = np.zeros((n, self.width))
+
     cdef void look_at(
-        self, const double *z, Py_ssize_t size, const unsigned char *missing
+        self, const double[:, ::1] z, const unsigned char[:, ::1] missing, Py_ssize_t r
     ) noexcept nogil:
         """Make a row the present one."""
         cdef Py_ssize_t v
-        for v in range(size):
-            self.row[v] = z[v]
-        self.alike.look_at(missing)
+        for v in range(z.shape[1]):
+            self.row[v] = z[r, v]
+        self.is_first = r == 0 or memcmp(
+            &missing[r, 0], &missing[r - 1, 0], self.of.around.n
+        ) != 0
+        if self.is_first:
+            self.alike.look_at(&missing[r, 0])
 
     # 16 rows at a time
 
@@ -322,7 +340,8 @@ cdef class Rows:
     cdef void settle_clusters(self, const double *residuals) noexcept nogil:
         """Expectations of unobserved cells, and what their families say then."""
         cdef Py_ssize_t c
-        self.n_kept = 0
+        if self.is_first:
+            self.n_kept = 0
         for c in range(self.alike.n_clusters):
             self.settle_cluster(c, residuals)
 
@@ -332,19 +351,22 @@ cdef class Rows:
         cdef:
             Py_ssize_t low = self.alike.cluster_first[c], e, f, i, t, v
             Py_ssize_t size = self.alike.cluster_first[c + 1] - low, n_touched
-            double residual, log_det, *factor, *fills = &self.fills[low]
+            double residual, *factor, *fills = &self.fills[low]
         n_touched = self.find_touched(c)
-        if self.n_kept + size * (size + 1) // 2 <= self.factors.shape[0]:
-            factor = &self.factors[self.n_kept]
-            self.factor_start[c] = self.n_kept
-            self.n_kept += size * (size + 1) // 2
-        else:
-            factor = &self.spare[0]
+        if self.is_first:
             self.factor_start[c] = -1
-        log_det = self.solve(residuals, size, n_touched, factor, fills)
+            if self.n_kept + size * (size + 1) // 2 <= self.factors.shape[0]:
+                self.factor_start[c] = self.n_kept
+                self.n_kept += size * (size + 1) // 2
+        factor = &self.spare[0]
+        if self.factor_start[c] >= 0:
+            factor = &self.factors[self.factor_start[c]]
+        if self.is_first or self.factor_start[c] < 0:
+            self.log_dets[c] = self.factorize(size, n_touched, factor)
+        self.solve(residuals, size, n_touched, factor, fills)
         for i in range(size):
             self.row[self.alike.cells[self.alike.cluster_cells[low + i]]] = fills[i]
-        self.log_density[c] = -0.5 * log_det
+        self.log_density[c] = -0.5 * self.log_dets[c]
         self.square[c] = 0.0
         for e in range(n_touched):
             f = self.touched[e]
@@ -385,14 +407,14 @@ cdef class Rows:
             self.seen[self.touched[e]] = 0
         return n_touched
 
-    cdef double solve(
+    cdef void solve(
         self, const double *residuals, Py_ssize_t size, Py_ssize_t n_touched,
-        double *factor, double *fills,
+        const double *factor, double *fills,
     ) noexcept nogil:
         """Expectations of the present cluster's cells; see `factorize`."""
         cdef:
             Py_ssize_t e, f, i, j, t, v
-            double residual, log_det
+            double residual
         for i in range(size):
             self.pull[i] = 0.0
         for e in range(n_touched):
@@ -401,14 +423,12 @@ cdef class Rows:
                 v = self.of.members[t]
                 if v < self.of.around.n and self.alike.place[v] >= 0:
                     self.pull[self.position[v]] += self.of.roots[t] * residuals[f]
-        log_det = self.factorize(size, n_touched, factor)
         self.whiten(factor, size, &self.pull[0], fills)
         for i in range(size - 1, -1, -1):
             residual = -fills[i]
             for j in range(i + 1, size):
                 residual -= factor[j * (j + 1) // 2 + i] * fills[j]
             fills[i] = residual * factor[i * (i + 1) // 2 + i]
-        return log_det
 
     cdef double factorize(
         self, Py_ssize_t size, Py_ssize_t n_touched, double *factor
@@ -559,40 +579,47 @@ cdef class Rows:
     ) noexcept nogil:
         """Expectations of an observed cell, and what its density takes off D."""
         cdef:
-            Py_ssize_t g, d, k, e, t, u
+            Py_ssize_t g, d, k, e, f, t, u
             double pull, left, residual, gap
             const int32_t *place = &self.alike.place[0]
-            bint is_near
+            const int32_t *families = &self.of.around.families[0]
+            const int32_t *family_first = &self.of.around.family_first[0]
+            const int32_t *first = &self.of.first[0]
+            const int32_t *members = &self.of.members[0]
+            const double *roots = &self.of.roots[0]
+            const double *own_roots = &self.of.own_roots[0]
+            const double *row = &self.row[0]
+            double *across = &self.across[0]
+            Py_ssize_t n = self.of.around.n
+            bint is_known = self.alike.group(v), is_near
+        self.left = &self.lefts[v if self.alike.keeps else 0, 0]
+        self.half_log_left = &self.half_log_lefts[v if self.alike.keeps else 0, 0]
         for g in range(self.alike.n_groups):
             d = self.alike.order[self.alike.group_first[g]]
             k = self.of.around.number[v, d]
-            pull, left = 0.0, self.of.precision[k]
+            pull = 0.0
             is_near = self.alike.near_first[k] < self.alike.near_end[k]
             if is_near:
                 self.fetch(k, d)
-            for e in range(
-                self.of.around.family_first[k], self.of.around.family_first[k + 1]
-            ):
-                residual = residuals[self.of.around.families[e]]
+            for e in range(family_first[k], family_first[k + 1]):
+                f = families[e]
+                residual = residuals[f]
                 if is_near:
-                    for t in range(
-                        self.of.first[self.of.around.families[e]],
-                        self.of.first[self.of.around.families[e] + 1],
-                    ):
-                        u = self.of.members[t]
-                        if u < self.of.around.n and place[u] >= 0:
-                            residual += self.of.roots[t] * self.row[u]
-                            self.across[place[u]] += (
-                                self.of.roots[t] * self.of.own_roots[e]
-                            )
-                pull += self.of.own_roots[e] * residual
-            if is_near:
-                left -= self.take_across(k, d)
-            left = max(left, SKB_LEAST_LEFT * self.of.precision[k])
-            gap = pull / left
+                    for t in range(first[f], first[f + 1]):
+                        u = members[t]
+                        if u < n and place[u] >= 0:
+                            residual += roots[t] * row[u]
+                            across[place[u]] += roots[t] * own_roots[e]
+                pull += own_roots[e] * residual
+            if not is_known:
+                left = self.of.precision[k]
+                if is_near:
+                    left -= self.take_across(k, d)
+                left = max(left, SKB_LEAST_LEFT * self.of.precision[k])
+                self.left[g], self.half_log_left[g] = left, 0.5 * skb_log(left)
+            gap = pull / self.left[g]
             self.expected[g] = self.row[v] - gap
             self.explained[g] = gap * pull
-            self.left[g] = left
 
     cdef void fetch(self, Py_ssize_t k, Py_ssize_t d) noexcept nogil:
         """The values of the unobserved cells in a surrounding, in a DAG."""
@@ -654,20 +681,27 @@ cdef class Rows:
         The cell is predicted without a look at it: its own density is taken out.
         """
         cdef:
-            Py_ssize_t g, p, d, n_groups = self.alike.n_groups
-            double half_log_left, share, total = 0.0, moment = 0.0
+            Py_ssize_t g, p, n_groups = self.alike.n_groups
+            double share, shift, total = 0.0, moment = 0.0
             double half_df = self.half_df()
             bint is_student = self.of.densities is not None
             double offset = self.of.densities.offset if is_student else 0.0
+            const int32_t *first = self.alike.group_first
+            const int32_t *order = self.alike.order
+            const double *without = &self.without[0]
+            const double *quadratic = &self.quadratic[0]
+            double *values = &self.values[0]
+            double *rest = &self.rest[0]
         for g in range(n_groups):
-            half_log_left = 0.5 * skb_log(self.left[g])
+            shift = self.half_log_left[g]
             if not is_student:
-                half_log_left -= 0.5 * self.explained[g]
-            for p in range(self.alike.group_first[g], self.alike.group_first[g + 1]):
-                d = self.alike.order[p]
-                self.values[p] = self.without[d] - half_log_left
-                if is_student:
-                    self.rest[p] = max(self.quadratic[d] - self.explained[g], offset)
+                shift -= 0.5 * self.explained[g]
+            for p in range(first[g], first[g + 1]):
+                values[p] = without[order[p]] - shift
+            if is_student:
+                shift = self.explained[g]
+                for p in range(first[g], first[g + 1]):
+                    rest[p] = max(quadratic[order[p]] - shift, offset)
         for p in range(self.n_dags, self.width):
             self.values[p] = NOTHING
         skb_relative(&self.values[0], &self.rest[0], half_df, self.width)

@@ -29,7 +29,8 @@ rule (:meth:`Cell.integrate`), which converges exponentially for such functions,
 x = x0 + s sinh(k t) / k for whole numbers t. The step s is smaller than the narrowest
 product's standard deviation, by its normal approximation, and k makes steps grow in
 the tails, which fall as a power. Thirty points give eight digits and more, at twenty
-times the cost.
+times the cost. Where families contradict each other, by hundreds of steps, most of what
+they say does not matter: the grid is for the peaks that do (:meth:`Cell.narrow_grid`).
 
 Where other cells of a row are unobserved as well, a DAG is taken for a normal
 distribution (``_normal_mixture.pyx``).
@@ -297,6 +298,33 @@ cdef extern from *:
         }
     }
 
+    /* Log product of one blanket at x, and how narrow it may be there: all quadratics
+       as if they pulled together. */
+    SKB_CLONES void skb_look_at(
+        const int32_t *members, Py_ssize_t n, const int32_t *first, const int32_t *sets,
+        const double *powers, const double *x, const double *location,
+        const double *rest, const double *precision, const double *shift, double *out,
+        double *width)
+    {
+        for (int k = 0; k < 4; k++) {
+            skb_vec total = SKB_LOAD(shift + 4 * k), pulls = SKB_ALL(0.0);
+            for (Py_ssize_t f = 0; f < n; f++)
+            for (Py_ssize_t i = first[members[f]]; i < first[members[f] + 1]; i++) {
+                const Py_ssize_t here = SKB_TILE * sets[i] + 4 * k;
+                const double power = powers[i];
+                skb_vec away = SKB_LOAD(x + 4 * k) - SKB_LOAD(location + here);
+                skb_vec w = SKB_ALL(precision[sets[i]]);
+                skb_vec value = SKB_LOAD(rest + here) + w * away * away;
+                pulls += SKB_ALL(power < 0.0 ? -2.0 * power : 2.0 * power) * w / value;
+                skb_log_to(&value, &value);
+                total += SKB_ALL(power) * value;
+            }
+            SKB_STORE(out + 4 * k, total);
+            for (int r = 0; r < 4; r++)
+                width[4 * k + r] = 1.0 / sqrt(pulls[r]);
+        }
+    }
+
     /* out = weights - log products of a blanket's families, for 16 rows. */
     SKB_CLONES void skb_take_out(
         const double *families, const int32_t *members, Py_ssize_t n,
@@ -392,6 +420,11 @@ cdef extern from *:
         const int32_t *, Py_ssize_t, const int32_t *, const int32_t *, const double *,
         const double *, const double *, const double *, const double *, double *,
     ) noexcept nogil
+    void skb_look_at(
+        const int32_t *, Py_ssize_t, const int32_t *, const int32_t *, const double *,
+        const double *, const double *, const double *, const double *, const double *,
+        double *, double *,
+    ) noexcept nogil
     void skb_take_out(
         const double *, const int32_t *, Py_ssize_t, const double *, double *,
     ) noexcept nogil
@@ -409,7 +442,14 @@ cdef double STEP = 0.7
 cdef double ENOUGH = 1e-12
 
 # And so does this number, in a row that contradicts itself by thousands of steps.
-cdef Py_ssize_t MOST_POINTS = 4096
+# Where few blankets matter it may be larger.
+cdef Py_ssize_t MOST_POINTS = 4096, MOST_OF_FEW = 1 << 16
+
+# Where peaks are more than so many steps away from the middle, those are left out that
+# are lower than the highest by this and half of the degrees of freedom, in logarithms.
+# (A peak may be higher than its family's own, by terms of the order of these.)
+cdef double MANY_STEPS = 32.0
+cdef double NEGLIGIBLE = 40.0
 
 cdef double ROOT_2_PI = 2.506628274631000502416
 
@@ -587,6 +627,9 @@ cdef class Cell:
         # of 16 rows: of sets, of families, of blankets
         double[:, ::1] logs, families, derivatives
         double[:, ::1] shift, center, width, mass
+        # where peaks are many steps apart: which blankets matter, and those in use
+        unsigned char[:, ::1] matters
+        int32_t[::1] active
 
     def __init__(
         self, Regressions regressions, const int32_t[::1] family_first,
@@ -613,6 +656,8 @@ cdef class Cell:
         self.center = np.empty((self.n_blankets, SKB_TILE))
         self.width = np.empty((self.n_blankets, SKB_TILE))
         self.mass = np.empty((self.n_blankets, SKB_TILE))
+        self.matters = np.empty((self.n_blankets, SKB_TILE), dtype=np.uint8)
+        self.active = np.empty(self.n_blankets, dtype=np.int32)
 
     def expand(
         self,
@@ -699,6 +744,7 @@ cdef class Cell:
             Grid grid
             const double *rows
             Py_ssize_t tile, b, at, size
+            bint is_apart
         with nogil:
             for tile in range(z.shape[0] // self.of.n):
                 rows = &z[tile * self.of.n, 0]
@@ -723,8 +769,11 @@ cdef class Cell:
                     )
                 self.make_relative(&grid)
                 self.place_grid(&grid)
+                is_apart = is_wide(&grid)
+                if is_apart:
+                    self.narrow_grid(&grid)
                 self.add_points(
-                    &grid, &out[tile * SKB_TILE], &log_masses[tile * SKB_TILE]
+                    &grid, is_apart, &out[tile * SKB_TILE], &log_masses[tile * SKB_TILE]
                 )
 
     cdef void log_families(self, const double *x) noexcept nogil:
@@ -758,7 +807,7 @@ cdef class Cell:
     cdef void place_grid(self, Grid *grid) noexcept nogil:
         """Middle, step and growth of steps for 16 rows."""
         cdef Py_ssize_t b, f, k, r
-        cdef double low, high, narrow, location, half
+        cdef double low, high, narrow, location
         for r in range(SKB_TILE):
             low, high, narrow = 1e308, -1e308, 1e308
             for b in range(self.n_blankets):
@@ -775,18 +824,74 @@ cdef class Cell:
                             location = self.of.location[self.sets[k], r]
                             low = min(low, location)
                             high = max(high, location)
-            half = 0.5 * (high - low)
-            grid.middle[r] = low + half
-            grid.half[r] = half
-            grid.step[r] = STEP * narrow / (1.0 + 5.0 / self.of.df)
-            # steps grow by an eighth at most between the peaks
-            half /= grid.step[r]
-            grid.growth[r] = 1.0 / sqrt(self.of.df + 4.0 * half * half)
+            self.set_steps(grid, r, low, high, narrow)
+
+    cdef void set_steps(
+        self, Grid *grid, Py_ssize_t r, double low, double high, double narrow
+    ) noexcept nogil:
+        cdef double half = 0.5 * (high - low)
+        grid.middle[r] = low + half
+        grid.half[r] = half
+        grid.step[r] = STEP * narrow / (1.0 + 5.0 / self.of.df)
+        # steps grow by an eighth at most between the peaks
+        half /= grid.step[r]
+        grid.growth[r] = 1.0 / sqrt(self.of.df + 4.0 * half * half)
+
+    cdef void narrow_grid(self, Grid *grid) noexcept nogil:
+        """The same without what is far lower than the highest peak."""
+        cdef:
+            Peaks peaks
+            Py_ssize_t b, f, i, k, r
+        self.matters[:] = 0
+        for r in range(SKB_TILE):
+            peaks.top[r] = -1e308
+            peaks.low[r] = peaks.narrow[r] = 1e308
+            peaks.high[r] = -1e308
+        for peaks.are_known in range(2):
+            for b in range(self.n_blankets):
+                self.look_at(b, &self.center[b, 0], &peaks)
+                for f in range(self.blanket_first[b], self.blanket_first[b + 1]):
+                    i = self.members[f]
+                    for k in range(self.family_first[i], self.family_first[i + 1]):
+                        self.look_at(b, &self.of.location[self.sets[k], 0], &peaks)
+        for r in range(SKB_TILE):
+            if grid.half[r] <= MANY_STEPS * grid.step[r]:
+                continue  # so that no row depends on the others
+            grid.top[r] += peaks.top[r]
+            grid.peak[r], grid.width[r] = peaks.at[r], peaks.width[r]
+            for b in range(self.n_blankets):
+                self.shift[b, r] -= peaks.top[r]
+            self.set_steps(grid, r, peaks.low[r], peaks.high[r], peaks.narrow[r])
+
+    cdef void look_at(
+        self, Py_ssize_t b, const double *x, Peaks *peaks
+    ) noexcept nogil:
+        """Take account of a point: of its height, and then of its place."""
+        cdef:
+            double value[16]
+            double width[16]
+            double least = NEGLIGIBLE + 0.5 * self.of.df
+            Py_ssize_t r
+        self.log_blanket(b, x, value, width)
+        for r in range(SKB_TILE):
+            if not peaks.are_known:
+                if value[r] > peaks.top[r]:
+                    peaks.top[r], peaks.at[r] = value[r], x[r]
+                    peaks.width[r] = width[r]
+            elif value[r] > peaks.top[r] - least:
+                self.matters[b, r] = 1
+                peaks.low[r] = min(peaks.low[r], x[r])
+                peaks.high[r] = max(peaks.high[r], x[r])
+                peaks.narrow[r] = min(peaks.narrow[r], width[r])
 
     cdef void add_points(
-        self, Grid *grid, double *out, double *log_mass
+        self, Grid *grid, bint is_apart, double *out, double *log_mass
     ) noexcept nogil:
-        """Trapezoidal sums from the middle outwards, for 16 rows."""
+        """Trapezoidal sums from the middle outwards, for 16 rows.
+
+        Where peaks are many steps apart, rows for which these are enough may wait for
+        others, for which few blankets matter.
+        """
         cdef:
             double x[16]
             double value[16]
@@ -796,14 +901,17 @@ cdef class Cell:
             double factor[16]
             double added[16]
             double away[16]
-            Py_ssize_t t = 0, r
+            Py_ssize_t t = 0, r, n_active = self.n_blankets
+            unsigned char goes_on[16]
             int side
             bint go_on = True
         for r in range(SKB_TILE):
             total[r] = moment[r] = 0.0
             grown[r] = 1.0
             factor[r] = exp(grid.growth[r])
-        while go_on and t < MOST_POINTS:
+        while go_on and t < (
+            MOST_POINTS if n_active == self.n_blankets else MOST_OF_FEW
+        ):
             for r in range(SKB_TILE):
                 away[r] = 0.5 * (grown[r] - 1.0 / grown[r]) / grid.growth[r]
                 away[r] *= grid.step[r]
@@ -811,11 +919,14 @@ cdef class Cell:
             for side in range(1 if t == 0 else 2):
                 for r in range(SKB_TILE):
                     x[r] = grid.middle[r] + (away[r] if side == 0 else -away[r])
-                self.log_families(x)
-                skb_add_blankets(
-                    self.n_blankets, &self.blanket_first[0], &self.members[0],
-                    &self.families[0, 0], &self.shift[0, 0], value,
-                )
+                if n_active < self.n_blankets:
+                    self.add_active(n_active, x, value)
+                else:
+                    self.log_families(x)
+                    skb_add_blankets(
+                        self.n_blankets, &self.blanket_first[0], &self.members[0],
+                        &self.families[0, 0], &self.shift[0, 0], value,
+                    )
                 for r in range(SKB_TILE):
                     value[r] *= 0.5 * (grown[r] + 1.0 / grown[r])
                     total[r] += value[r]
@@ -825,10 +936,12 @@ cdef class Cell:
             for r in range(SKB_TILE):
                 # its share in the first moment, of which tails have more
                 added[r] *= 1.0 + away[r] / grid.step[r]
-                if away[r] <= grid.half[r] or added[r] > ENOUGH * total[r]:
-                    go_on = True
+                goes_on[r] = away[r] <= grid.half[r] or added[r] > ENOUGH * total[r]
+                go_on |= goes_on[r]
                 grown[r] *= factor[r]
             t += 1
+            if is_apart and t % 64 == 0:
+                n_active = self.find_active(goes_on)
         for r in range(SKB_TILE):
             # no point came near a peak where the row contradicts itself that much
             out[r] = grid.peak[r]
@@ -836,6 +949,47 @@ cdef class Cell:
             if total[r] > 0.0:
                 out[r] = grid.middle[r] + moment[r] / total[r]
                 log_mass[r] = grid.top[r] + log(grid.step[r] * total[r])
+
+    cdef Py_ssize_t find_active(self, const unsigned char *goes_on) noexcept nogil:
+        """How many blankets matter in some rows, `active`; all if these are many."""
+        cdef Py_ssize_t b, r, n_active = 0, work = 0
+        cdef bint any_row
+        for b in range(self.n_blankets):
+            any_row = False
+            for r in range(SKB_TILE):
+                any_row |= goes_on[r] & self.matters[b, r]
+            if any_row:
+                self.active[n_active] = <int32_t> b
+                n_active += 1
+                work += 2 * (self.blanket_first[b + 1] - self.blanket_first[b])
+        return n_active if work < self.of.n_sets else self.n_blankets
+
+    cdef void add_active(
+        self, Py_ssize_t n_active, const double *x, double *out
+    ) noexcept nogil:
+        """The sum over active blankets at one point for each of 16 rows."""
+        cdef:
+            double value[16]
+            double width[16]
+            Py_ssize_t i, r
+        for r in range(SKB_TILE):
+            out[r] = 0.0
+        for i in range(n_active):
+            self.log_blanket(self.active[i], x, value, width)
+            for r in range(SKB_TILE):
+                out[r] += exp(min(value[r], 700.0))
+
+    cdef void log_blanket(
+        self, Py_ssize_t b, const double *x, double *value, double *width
+    ) noexcept nogil:
+        """Log product of a blanket at one point for each of 16 rows."""
+        cdef Py_ssize_t at = self.blanket_first[b]
+        skb_look_at(
+            &self.members[at], self.blanket_first[b + 1] - at, &self.family_first[0],
+            &self.sets[0], &self.powers[0], x, &self.of.location[0, 0],
+            &self.of.rest[0, 0], &self.of.precision[0], &self.shift[b, 0],
+            value, width,
+        )
 
 
 cdef struct Grid:
@@ -847,6 +1001,27 @@ cdef struct Grid:
     double half[16]
     double step[16]
     double growth[16]
+
+
+# What matters among the points at which there may be a peak
+cdef struct Peaks:
+    int are_known
+    # the highest: logarithm, place, and width
+    double top[16]
+    double at[16]
+    double width[16]
+    double low[16]
+    double high[16]
+    double narrow[16]
+
+
+cdef bint is_wide(const Grid *grid) noexcept nogil:
+    """Whether peaks are many steps apart in some row."""
+    cdef Py_ssize_t r
+    for r in range(SKB_TILE):
+        if grid.half[r] > MANY_STEPS * grid.step[r]:
+            return True
+    return False
 
 
 cdef inline double dot(const double *a, const double *b, Py_ssize_t n) noexcept nogil:

@@ -111,7 +111,7 @@ cdef class Marginals(Rows):
             for start in range(0, n_rows, 16):
                 self.add_tile(z, missing, terms, start)
                 for r in range(start, min(n_rows, start + 16)):
-                    self.look_at(&z[r, 0], z.shape[1], &missing[r, 0])
+                    self.look_at(z, missing, r)
                     for c in range(self.alike.n_clusters):
                         self.log_density[c] = self.log_integral(
                             c, &self.residuals[r - start, 0]
@@ -208,9 +208,8 @@ cdef class Marginals(Rows):
                     size += 1
                     n_touched = self.take_families(v, n_touched, n_waiting)
             e += 1
-        log_det = self.solve(
-            residuals, size, n_touched, &self.spare[0], &self.fills[0]
-        )
+        log_det = self.factorize(size, n_touched, &self.spare[0])
+        self.solve(residuals, size, n_touched, &self.spare[0], &self.fills[0])
         for i in range(size):
             self.row[self.part[i]] = self.fills[i]
         for e in range(n_touched):

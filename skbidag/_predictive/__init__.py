@@ -159,6 +159,33 @@ def predict(score, samples, X, cells=None):
     return result
 
 
+def predict_missing(score, samples, X):
+    """Do as :func:`predict`, for missing cells alone; others get any value.
+
+    Parameters
+    ----------
+    score : LinearPredictiveScore, CategoricalPredictiveScore or MixedPredictiveScore
+        A fitted score.
+    samples : DAGSamples
+        The sampled DAGs.
+    X : {array-like, dataframe} of shape (n_samples, n_features)
+        The rows.
+
+    Returns
+    -------
+    predicted : ndarray of shape (n_samples, n_features)
+        Expectations, or categories.
+    """
+    _require(
+        score,
+        "predictions",
+        LinearPredictiveScore,
+        CategoricalPredictiveScore,
+        MixedPredictiveScore,
+    )
+    return _predictor(score, samples).predict_missing(X)
+
+
 def predict_probabilities(score, samples, X, nodes, cells=None):
     """Probabilities of variables' categories given the rest of each row.
 

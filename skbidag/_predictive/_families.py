@@ -138,19 +138,26 @@ class Families:
     def surroundings(self):
         """The families around each variable in each DAG."""
         number, sizes = np.empty(self.of_dag.shape, dtype=np.int32), []
-        families, linked = [], []
+        families, n_families, linked, n_linked = [], [], [], []
         for variable, of_variable in enumerate(number):
             around = np.where(self.has[self.of_dag, variable], self.of_dag, -1)
             distinct, _, place = unique_rows(around[(around >= 0).any(axis=1)].T)
-            of_variable[:] = len(families) + place
+            of_variable[:] = sum(sizes) + place
             sizes.append(len(distinct))
-            for row in distinct:
-                families.append(row[row >= 0])
-                others = self.has[families[-1]].any(axis=0)
-                others[variable] = False
-                linked.append(np.flatnonzero(others))
-        owner_first = np.cumsum([0, *sizes]).astype(np.int32)
-        return SurroundingSets(number, owner_first, *csr(families), *csr(linked))
+            families.append(distinct[distinct >= 0])
+            n_families.append((distinct >= 0).sum(axis=1))
+            # every surrounding has at least the variable's own family
+            first = np.cumsum([0, *n_families[-1][:-1]])
+            others = np.logical_or.reduceat(self.has[families[-1]], first, axis=0)
+            others[:, variable] = False
+            linked.append(np.nonzero(others)[1])
+            n_linked.append(others.sum(axis=1))
+        return SurroundingSets(
+            number,
+            np.cumsum([0, *sizes], dtype=np.int32),
+            *joined(families, n_families),
+            *joined(linked, n_linked),
+        )
 
     def _links(self, variable):
         """Which variables are in a family with this one, in each DAG."""
@@ -237,6 +244,15 @@ def row_slices(n_rows, height):
 def padded(n_rows):
     """How many rows whole tiles have."""
     return -(-n_rows // TILE) * TILE
+
+
+def joined(parts, sizes):
+    """Arrays one after the other, and where each of the lists in them begins."""
+    first = np.cumsum([0, *chain.from_iterable(sizes)], dtype=np.int32)
+    # never empty, as kernels take the address of the first
+    whole = np.zeros(max(1, first[-1]), dtype=np.int32)
+    whole[: first[-1]] = np.concatenate(parts)
+    return first, whole
 
 
 def csr(lists):

@@ -12,7 +12,7 @@ The density of the observed cells is the integral over the others, by the same m
 """
 
 from abc import ABC, abstractmethod
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 
 import numpy as np
@@ -23,6 +23,7 @@ from skbidag._core._normal_mixture import NormalMixture
 from skbidag._core._predictive import Weights
 from skbidag._core._student import Cell, Regressions
 from skbidag._core._student_marginals import log_densities
+from skbidag._data import unique_rows
 from skbidag._predictive._families import TILE, csr, padded, row_slices
 from skbidag._predictive._holes import HoledPredictor
 from skbidag._sklearn import _check_n_features
@@ -70,23 +71,27 @@ class LinearPredictor(HoledPredictor):
     def _log_marginals(self, z, missing):
         """Log densities where every DAG is a normal distribution, from deviations."""
         result = np.empty(len(z))
-        for rows, *tables in self._tables(z, missing):
-            terms = self._log_densities(z[rows])
-            self._mixture.log_densities(*tables, terms, result[rows])
-        return result
+        return self._fill(self._mixture.log_densities, z, missing, result)
 
     def _expectations(self, z, missing):
         """Expectations where every DAG is a normal distribution, as deviations."""
-        result = np.empty(missing.shape)
-        for rows, *tables in self._tables(z, missing):
-            self._mixture.expect(*tables, self._log_densities(z[rows]), result[rows])
-        return result
+        return self._fill(self._mixture.expect, z, missing, np.empty(missing.shape))
 
-    def _tables(self, z, missing):
-        """Slices of rows; their values and which are missing, as kernels take them."""
-        for rows in row_slices(len(z), len(self.families.node)):
+    def _fill(self, kernel, z, missing, result, densities=None):
+        """Have a kernel fill in a result.
+
+        Rows that lack the same cells follow each other, as they share much.
+        """
+        densities = self._log_densities if densities is None else densities
+        order = np.argsort(unique_rows(missing)[2], kind="stable")
+        for part in row_slices(len(z), len(self.families.node)):
+            rows = order[part]
             here = np.ascontiguousarray(self._columns(z[rows]))
-            yield rows, here, np.ascontiguousarray(missing[rows]).view(np.uint8)
+            holes = np.ascontiguousarray(missing[rows]).view(np.uint8)
+            filled = np.empty((len(rows), *result.shape[1:]))
+            kernel(here, holes, densities(z[rows]), filled)
+            result[rows] = filled
+        return result
 
     def _columns(self, z):
         """Rows with all variables of the regressions."""
@@ -234,13 +239,9 @@ class StudentMixin(ABC):
 
     def _approximate(self, z, missing):
         """Log densities where several cells are unobserved."""
-        result = np.empty(len(z))
-        for rows, *tables in self._tables(z, missing):
-            terms = self._densities(z[rows], self._of_families)
-            log_densities(
-                self._student_mixture, *self._scatter, *tables, terms, result[rows]
-            )
-        return result
+        kernel = partial(log_densities, self._student_mixture, *self._scatter)
+        densities = partial(self._densities, regressions=self._of_families)
+        return self._fill(kernel, z, missing, np.empty(len(z)), densities)
 
     @cached_property
     def _student_mixture(self):

@@ -38,6 +38,14 @@ class HoledPredictor(Predictor):
             result[some] -= self._log_given(rows, missing)
         return result
 
+    def predict_missing(self, X):
+        """Predictions of unobserved cells; those of others come along."""
+        return self.predict(X)
+
+    @abstractmethod
+    def predict(self, X):
+        """Expectation, or most probable category, of each cell given the others."""
+
     @abstractmethod
     def _read_holed(self, X):
         """Rows as `_read` gives them but for unobserved cells, and which these are."""

@@ -67,15 +67,20 @@ class MixedPredictor(Predictor):
             joined[:, node] = self.score.decode(node, column).tolist()
         return joined
 
-    def predict(self, X):
+    def predict(self, X, only_missing=False):
         """Expectation of each number, and the most probable category of each other."""
         rows = self.score.encode(X, missing="code")
         nodes = range(rows.shape[1])
+        expected = self._expect(rows, nodes, only_missing)
         values = [
             found.argmax(axis=1) if self.score.is_categorical_[node] else found
-            for node, found in zip(nodes, self._expect(rows, nodes), strict=True)
+            for node, found in zip(nodes, expected, strict=True)
         ]
         return self._write(np.column_stack(values).astype(float))
+
+    def predict_missing(self, X):
+        """The same of unobserved cells alone: others would need draws of their own."""
+        return self.predict(X, only_missing=True)
 
     def predict_probabilities(self, X, nodes):
         """Probabilities of the levels of each node given the other observed cells."""
@@ -87,26 +92,29 @@ class MixedPredictor(Predictor):
                 )
         return self._expect(self.score.encode(X, missing="code"), nodes)
 
-    def _expect(self, rows, nodes):
+    def _expect(self, rows, nodes, only_missing=False):
         """Expectations of nodes, or probabilities of their levels, in all rows."""
         missing = np.isnan(rows)
+        wanted = missing if only_missing else np.ones_like(missing)
         results = [
-            np.empty((len(rows), self.score.n_levels_[node]))
+            np.zeros((len(rows), self.score.n_levels_[node]))
             if self.score.is_categorical_[node]
-            else np.empty(len(rows))
+            else np.zeros(len(rows))
             for node in nodes
         ]
         n_missing = missing.sum(axis=1)
         for node, result in zip(nodes, results, strict=True):
             # A prediction does not look at its cell: another one must be unobserved.
-            known = np.flatnonzero(n_missing - missing[:, node] == 0)
+            known = np.flatnonzero(
+                (n_missing - missing[:, node] == 0) & wanted[:, node]
+            )
             result[known] = self._given_others(rows[known], node)[0]
         # All that is left goes through one chain: rows with several unobserved cells,
         # and rows with any for each observed cell, which is set free as well.
         several = np.flatnonzero(n_missing > 1)
         row, free, target = [several], [missing[several]], [np.full(len(several), -1)]
         for node in nodes:
-            here = np.flatnonzero(~missing[:, node] & (n_missing > 0))
+            here = np.flatnonzero((wanted > missing)[:, node] & (n_missing > 0))
             row.append(here)
             free.append(missing[here])
             free[-1][:, node] = True
