@@ -370,7 +370,13 @@ def test_covariance_of_a_network(benchmark):
 @pytest.mark.slow
 def test_peers_are_judged_by_one_score(benchmark):
     peers = benchmark("peers")
-    rows = peers.one_set(5, 2, 0, ["search", "search BGe"], {("search BGe", 5, 1)}, 60)
+    rows = peers.one_set(
+        ("barabasi_albert", 5, 2),
+        0,
+        ["search", "search BGe"],
+        {("search BGe", 5, 1)},
+        60,
+    )
     ours, left_out, truth = rows
     assert left_out["status"].startswith("left out")
     assert ours["status"] == "ok"
