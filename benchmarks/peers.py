@@ -10,8 +10,8 @@ coefficients from U(−1, 1), 1000 rows, standardized, in random order of the co
 There are two graphs of each setting, and one with 1000 variables. All searches maximize
 the same score, BIC (others.py); `search` is IterativeSearchStructure with it, `search
 BGe` the same with the default score. `loss` is by how much the best BIC that any of
-them found for the data set is higher than that of a search's graph, by this package's GaussianBIC, in
-nats: 0 is the best. `SHD` is the distance of CPDAGs from the true one.
+them found for the data set is higher than that of a search's graph, by this package's
+GaussianBIC, in nats: 0 is the best. `SHD` is the distance of CPDAGs from the true one.
 
 Every fit has a process of its own and --limit seconds of time, imports and the start
 of the virtual machine included; a search that was not done within it is not asked about
