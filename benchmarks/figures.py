@@ -759,7 +759,7 @@ def draw_bootstrap():
 def draw_peers():
     """Searches by one score: what they lose, distances, times."""
     rows = read_results("peers")
-    names = {"erdos_renyi": "Erdős–Rényi", "barabasi_albert": "scale-free"}
+    names = {"erdos_renyi": "independent edges", "barabasi_albert": "scale-free"}
     table = []
     for key, group in groups(rows, "graph", "degree", "n", "method").items():
         done = [row for row in group if row["status"] == "ok"]
@@ -802,7 +802,7 @@ def draw_dibs():
             )
             points = groups(found, "steps").values()
             x, y = (
-                [median(point, name) for point in points] for name in ("seconds", what)
+                [median(rows, name) for rows in points] for name in ("seconds", what)
             )
             ax.plot(x, y, color=color, marker=marker, ms=4, label=method)
         ax.set(title=f"n = {n:.0f}", xscale="log", xlabel="seconds", ylabel=names[what])
