@@ -1,21 +1,25 @@
 """Posteriors over DAGs by gradients, DiBS, beside chains over DAGs and orders.
 
-    python benchmarks/particles.py           # half an hour on one core
-    python benchmarks/particles.py --quick   # two minutes, to see that it works
+    python benchmarks/particles.py           # a quarter of an hour on one core
+    python benchmarks/particles.py --full    # ten minutes more
+    python benchmarks/particles.py --quick   # a minute, to see that it works
 
 Linear Gaussian networks by the generator of dibs-lib, with its defaults: Erdős–Rényi
 graphs with two expected parents, N = 100, normal weights that are moved away from 0 by
 a half, noise of one variance throughout, nothing standardized. DiBS comes in the two
 kinds of its paper (Lorch et al., NeurIPS 2021), with the settings that its authors'
-repository has for their study, 30 particles among them: `marginal` with BGe, and
-`joint` of graph and weights, which is told the variance of the noise. That all noise
-has one variance gives directions away, which BGe, and so our samplers, cannot know. `+`
-weights particles by their posterior probabilities instead of equally.
+repository has for their study: `marginal` with BGe, and `joint` of graph and weights,
+which is told the variance of the noise. That all noise has one variance gives
+directions away, which BGe, and so our samplers, cannot know. `+` weights particles by
+their posterior probabilities instead of equally.
 
-Its paper takes 3000 steps. As many as fit into --limit seconds are taken instead, found
-by a few steps on another graph, and the slopes of its schedules, which grow with the
-step, are multiplied by as much as there are fewer: both end where they would. Particles
-are read out four times along the run. --long takes the 3000 steps, on the first graph.
+That study has 3000 steps of 30 particles, with 128 and 32 draws for the gradients of
+likelihood and acyclicity. Here it is 10 particles with 16 and 8 draws, whose steps are
+some thirty times as fast. Of the 3000 steps as many are taken as fit into --limit
+seconds, found by a few of them on another graph; the slopes of the schedules, which
+grow with the step, are multiplied by as much as there are fewer, so that they end where
+they would. Particles are read out four times along the run. --full also takes what the
+study has, on the first graph with 20 variables.
 
 `seconds` are of the processor, for DiBS without its compiler's (`set-up`), for ours all
 from the data on. `E-SHD` is the expected distance from the true graph, of CPDAGs and of
@@ -38,7 +42,8 @@ from skbidag.metrics import compare_each, edge_average_precision, edge_roc
 
 OURS = {"over DAGs": PartitionMCMCStructure, "over orders": OrderMCMCStructure}
 STEPS = 3000
-PARTICLES = 30
+# Particles, and draws for the gradients of likelihood and acyclicity
+QUICK, FULL = (10, 16, 8), (30, 128, 32)
 # Bandwidths of the kernel, and the slope of the schedule of alpha over 3000 steps
 SETTINGS = {
     ("marginal", 20): ({"h": 2.0}, 2.0),
@@ -46,12 +51,8 @@ SETTINGS = {
     ("joint", 20): ({"h_latent": 5.0, "h_theta": 500.0}, 0.2),
     ("joint", 50): ({"h_latent": 15.0, "h_theta": 1000.0}, 0.02),
 }
-# The kind that does better in a minute
-KINDS = {20: ["joint"], 50: ["joint"]}
 # How often particles are read out
 READS = 4
-# Size and seed of the graph that has all steps with --long
-LONG = 20, 0
 # A graph of this seed, which is not reported on, tells how long a step takes
 PILOT = 1000
 
@@ -73,7 +74,7 @@ def data_only(n, seed):
     return np.asarray(data.x, dtype=float), np.asarray(data.g, dtype=bool)
 
 
-def run_dibs(kind, n, seed, steps, reads):
+def run_dibs(kind, n, seed, steps, reads, effort=QUICK):
     """Particles of DiBS after equal parts of its steps, with the times they took.
 
     Returns
@@ -87,6 +88,7 @@ def run_dibs(kind, n, seed, steps, reads):
     from dibs.inference import JointDiBS, MarginalDiBS
 
     kernel, alpha = SETTINGS[kind, n]
+    n_particles, n_gradient, n_acyclicity = effort
     sampler = (MarginalDiBS if kind == "marginal" else JointDiBS)(
         x=data.x,
         graph_model=graph_model,
@@ -94,6 +96,8 @@ def run_dibs(kind, n, seed, steps, reads):
         kernel_param=kernel,
         alpha_linear=alpha * STEPS / steps,
         beta_linear=STEPS / steps,
+        n_grad_mc_samples=n_gradient,
+        n_acyclicity_mc_samples=n_acyclicity,
     )
     states, reading = [], 0.0
 
@@ -110,7 +114,7 @@ def run_dibs(kind, n, seed, steps, reads):
     began = time.process_time()
     sampler.sample(
         key=jax.random.PRNGKey(seed),
-        n_particles=PARTICLES,
+        n_particles=n_particles,
         steps=steps,
         callback=read,
         callback_every=steps // reads,
@@ -161,23 +165,24 @@ def rows_of_dibs(kind, states, true):
         acyclic = np.array([is_dag(graph) for graph in graphs])
         about = {"steps": t, "seconds": seconds - set_up, "set-up": set_up}
         about |= {"of": states[-1][0], "acyclic": float(acyclic.mean())}
-        log_weights = log_weights - log_weights[acyclic].max(initial=-np.inf)
-        for plus, weights in (("", np.ones(len(graphs))), ("+", np.exp(log_weights))):
-            judged = judge(graphs[acyclic], weights[acyclic], true)
+        kept = log_weights[acyclic]
+        posterior = np.exp(kept - kept.max(initial=-np.inf))
+        for plus, weights in (("", np.ones(len(kept))), ("+", posterior)):
+            judged = judge(graphs[acyclic], weights, true)
             yield {"method": f"DiBS {kind}{plus}"} | about | judged
 
 
 def fitting_steps(kind, n, limit):
     """How many steps take about so many seconds, a multiple of the readings."""
-    outcome = in_process(run_dibs, kind, n, PILOT, 4, 2)
+    outcome = in_process(run_dibs, kind, n, PILOT, 20, 2)
     if outcome["status"] != "ok":
-        return outcome["status"]
+        return READS
     _, step = set_up_and_step(outcome["result"])
     return READS * max(1, round(min(STEPS, limit / step) / READS))
 
 
 def rows_of_graph(n, seed, runs):
-    """Rows of one graph: ours, and DiBS's by kind and number of steps."""
+    """Rows of one graph: ours, and DiBS's by kind, number of steps and effort."""
     drawn = in_process(data_only, n, seed)
     if drawn["status"] != "ok":
         yield {"method": "DiBS", "status": drawn["status"]}
@@ -187,12 +192,13 @@ def rows_of_graph(n, seed, runs):
         graphs, seconds = run_ours(method, X, seed)
         judged = judge(graphs, np.ones(len(graphs)), true)
         yield {"method": method, "seconds": seconds, "acyclic": 1.0} | judged
-    for kind, steps in runs:
-        outcome = in_process(run_dibs, kind, n, seed, steps, READS)
+    for kind, steps, effort in runs:
+        outcome = in_process(run_dibs, kind, n, seed, steps, READS, effort)
+        name = f"full {kind}" if effort == FULL else kind
         if outcome["status"] == "ok":
-            yield from rows_of_dibs(kind, outcome["result"], true)
+            yield from rows_of_dibs(name, outcome["result"], true)
         else:
-            yield {"method": f"DiBS {kind}", "status": outcome["status"]}
+            yield {"method": f"DiBS {name}", "status": outcome["status"]}
 
 
 def main():
@@ -201,27 +207,31 @@ def main():
     )
     parser.add_argument("--variables", type=int, nargs="+", default=[20, 50])
     parser.add_argument("--graphs", type=int, default=10, help="of each size")
-    parser.add_argument("--kinds", nargs="+", choices=["marginal", "joint"])
+    parser.add_argument(
+        "--kinds", nargs="+", choices=["marginal", "joint"], default=["joint"]
+    )
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for DiBS")
-    parser.add_argument("--long", action="store_true", help="all steps for a graph")
+    parser.add_argument("--full", action="store_true", help="also what its study has")
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
-    note = f"{arguments.limit:g} seconds for DiBS"
+    note = f"at most {arguments.limit:g} seconds for DiBS"
     if arguments.quick:
         note = "quick run, to be replaced"
         arguments.variables, arguments.graphs, arguments.limit = [20], 1, 0.0
     table = Table(
-        "n:d seed:d method:>14 of:d steps:d seconds:.2f E-SHD-cpdag:.1f "
+        "n:d seed:d method:>16 of:d steps:d seconds:.2f E-SHD-cpdag:.1f "
         "E-SHD-dag:.1f AUROC:.3f AP:.3f edges:.0f acyclic:.2f status:"
     )
     rows = []
     for n in arguments.variables:
-        kinds = arguments.kinds or KINDS[n]
-        runs = [(kind, fitting_steps(kind, n, arguments.limit)) for kind in kinds]
-        runs = [run for run in runs if isinstance(run[1], int)]
+        runs = [
+            (kind, fitting_steps(kind, n, arguments.limit), QUICK)
+            for kind in arguments.kinds
+        ]
+        full = [(kind, STEPS, FULL) for kind in arguments.kinds]
         for seed in range(arguments.graphs):
-            longer = [(kind, STEPS) for kind in kinds if (n, seed) == LONG]
-            for row in rows_of_graph(n, seed, runs + arguments.long * longer):
+            longer = full if arguments.full and (n, seed) == (20, 0) else []
+            for row in rows_of_graph(n, seed, runs + longer):
                 rows.append({"n": n, "seed": seed} | row)
                 table.add(rows[-1])
                 write_results("dibs", rows, packages=("dibs-lib", "jax"), note=note)
