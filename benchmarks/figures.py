@@ -759,21 +759,23 @@ def draw_bootstrap():
 def draw_peers():
     """Searches by one score: what they lose, distances, times."""
     rows = read_results("peers")
+    names = {"erdos_renyi": "independent edges", "barabasi_albert": "scale-free"}
     table = []
-    for (degree, n, method), group in groups(rows, "degree", "n", "method").items():
+    for key, group in groups(rows, "graph", "degree", "n", "method").items():
         done = [row for row in group if row["status"] == "ok"]
         cells = [values(done, what) for what in ("loss", "SHD", "edges", "seconds")]
         means = [float(cell.mean()) if len(cell) else "" for cell in cells]
         status = "" if done else group[0]["status"]
-        table.append([degree, n, method, len(done), *means, status])
+        table.append([names[key[0]], *key[1:], len(done), *means, status])
     write_table(
         "peers",
         "peers",
         {
+            "graphs": "",
             "degree": "g",
             "n": ".0f",
             "search": "",
-            "graphs": ".0f",
+            "sets": ".0f",
             "nats below the best": ".1f",
             "SHD": ".1f",
             "edges": ".0f",
@@ -781,6 +783,45 @@ def draw_peers():
             " ": "",
         },
         table,
+    )
+
+
+def draw_dibs():
+    """DiBS beside our samplers: accuracy against time, and at the end of the runs."""
+    rows = [row for row in read_results("dibs") if row["status"] == ""]
+    sizes = list(dict.fromkeys(row["n"] for row in rows))
+    names = {"E-SHD-cpdag": "E-SHD of CPDAGs", "AP": "average precision"}
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    figure, axes = panels(len(names) * len(sizes), len(sizes))
+    places = [(what, n) for what in names for n in sizes]
+    for ax, (what, n) in zip(axes, places, strict=True):
+        mine = [row for row in rows if row["n"] == n]
+        for (method, _), found in groups(mine, "method", "of").items():
+            color, marker = next(
+                (COLORS[k], MARKERS[k]) for k, m in enumerate(methods) if m == method
+            )
+            points = groups(found, "steps").values()
+            x, y = (
+                [median(rows, name) for rows in points] for name in ("seconds", what)
+            )
+            ax.plot(x, y, color=color, marker=marker, ms=4, label=method)
+        ax.set(title=f"n = {n:.0f}", xscale="log", xlabel="seconds", ylabel=names[what])
+    legend_below(figure, axes)
+    save(figure, "dibs")
+
+    ends = [row for row in rows if row["steps"] == row["of"]]
+    columns = ("E-SHD-cpdag", "E-SHD-dag", "AUROC", "AP", "acyclic", "seconds")
+    table = [
+        [*key, len(group), *(float(values(group, name).mean()) for name in columns)]
+        for key, group in groups(ends, "n", "method", "of").items()
+    ]
+    formats = (".1f", ".1f", ".3f", ".3f", ".2f", ".3g")
+    write_table(
+        "dibs",
+        "dibs",
+        {"n": ".0f", "sampler": "", "steps": ".0f", "sets": ".0f"}
+        | dict(zip(columns, formats, strict=True)),
+        sorted(table, key=lambda row: row[0]),
     )
 
 
@@ -877,6 +918,7 @@ STUDIES = {
     "exactness": (draw_exactness, ["exactness"], ["exactness"]),
     "bootstrap": (draw_bootstrap, ["bootstrap"], ["bootstrap"]),
     "peers": (draw_peers, ["peers"], []),
+    "dibs": (draw_dibs, ["dibs"], ["dibs"]),
     "real": (draw_real, ["real"], []),
     "load": (draw_load, ["load"], []),
     "missing": (draw_missing, ["missing", "missing_graphs"], []),

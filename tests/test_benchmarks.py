@@ -370,12 +370,40 @@ def test_covariance_of_a_network(benchmark):
 @pytest.mark.slow
 def test_peers_are_judged_by_one_score(benchmark):
     peers = benchmark("peers")
-    rows = peers.one_set(5, 2, 0, ["search", "search BGe"], {("search BGe", 5, 1)}, 60)
+    rows = peers.one_set(
+        ("barabasi_albert", 5, 2),
+        0,
+        ["search", "search BGe"],
+        {("search BGe", 5, 1)},
+        60,
+    )
     ours, left_out, truth = rows
     assert left_out["status"].startswith("left out")
     assert ours["status"] == "ok"
     assert ours["loss"] == 0
     assert truth["loss"] == pytest.approx(ours["BIC"] - truth["BIC"])
+
+
+def test_particles_are_judged_as_the_package_does(benchmark):
+    particles = benchmark("particles")
+    true = np.triu(np.ones((3, 3), dtype=bool), 1)
+    empty = np.zeros((3, 3), dtype=bool)
+    cycle = np.roll(np.eye(3, dtype=bool), 1, axis=1)
+    states = [
+        (2, 5.0, np.array([cycle, cycle, cycle]), np.zeros(3)),
+        (4, 6.0, np.array([true, empty, cycle]), np.array([-1000.0, -1010.0, 0.0])),
+    ]
+    assert particles.set_up_and_step(states) == (4.0, 0.5)
+    none, none_plus, equal, weighted = particles.rows_of_dibs("joint", states, true)
+    assert [row["method"] for row in (equal, weighted)] == ["DiBS joint", "DiBS joint+"]
+    # without any DAG all pairs are wrong
+    assert none["E-SHD-dag"] == none_plus["E-SHD-cpdag"] == 3
+    assert (none["AUROC"], none["AP"]) == (0.5, 0.5)
+    assert (none["seconds"], equal["seconds"]) == (1.0, 2.0)
+    assert equal["acyclic"] == pytest.approx(2 / 3)
+    assert equal["E-SHD-dag"] == equal["E-SHD-cpdag"] == pytest.approx(1.5)
+    assert weighted["E-SHD-dag"] == pytest.approx(3 / (1 + np.exp(10)))
+    assert equal["AUROC"] == equal["AP"] == 1.0
 
 
 def test_chains_do_not_drift(benchmark):
