@@ -49,7 +49,7 @@ SETTINGS = [
     (graph, n, degree)
     for graph, sizes in {
         "erdos_renyi": {2: [20, 80, 200, 1000], 6: [20, 80, 200, 1000]}
-        | {10: [20, 80, 200], 20: [100, 200]},
+        | {10: [20, 80, 200], 16: [40], 20: [100, 200]},
         "barabasi_albert": {2: [80], 6: [80, 200], 10: [80, 200]},
     }.items()
     for degree, ns in sizes.items()

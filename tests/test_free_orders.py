@@ -10,10 +10,10 @@ from skbidag._constraints import resolve_constraints
 from skbidag._core._grow_shrink import GrowShrinkOrder
 from skbidag._parallel import helped, run_threads
 from skbidag._problem import Problem
-from skbidag._search._free_orders import FreeOrders
+from skbidag._search._free_orders import FreeOrders, is_affordable
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.graphs import is_dag
-from skbidag.scores import BDe, BGe
+from skbidag.scores import BDe, BGe, GaussianBIC
 
 N = 9
 N_PARENTS = 7
@@ -34,6 +34,13 @@ def constraints():
     standing = np.arange(N) == 0
     forbidden[:, standing] = True
     return forbidden, required, standing
+
+
+@pytest.mark.parametrize("gaussian", [BGe(), GaussianBIC()])
+def test_gaussian_scores_are_fast_enough(gaussian):
+    X = make_gaussian_network(100, N, random_state=1).data
+    problem = Problem(gaussian.fit(X), X, None, None, resolve_constraints(N))
+    assert is_affordable(problem)
 
 
 def grown_and_shrunk(score, node, before, forbidden, required):

@@ -77,9 +77,6 @@ class GaussianBIC(GaussianScore, CorrelationScore):
         "edge_penalty": EDGE_PENALTY,
     }
 
-    # a cautious figure, which keeps searches as wide as they were with it
-    entry_seconds = 1e-7
-
     def __init__(self, edge_penalty: float | Literal["auto"] = "auto"):
         self.edge_penalty = edge_penalty
 
