@@ -285,6 +285,25 @@ class BaseScore(ABC, BaseEstimator):
         # asked of scores alone whose `grows_tables` is true
         raise NotImplementedError(f"{type(self).__name__} does not grow tables")
 
+    def fill_subsets(self, node, candidates, kept, out):
+        """Write the score of every subset of `candidates`, beside parents that stay.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        candidates : ndarray of int
+            Its K candidates. Bit k of an entry's number stands for ``candidates[k]``.
+        kept : ndarray of int
+            Parents that every set has.
+        out : ndarray of shape (2**K,)
+            The scores.
+        """
+        everything = np.append(candidates, kept).astype(np.intp)
+        table = np.empty((len(out) << len(kept), 1))
+        self.fill_table(node, everything, everything[:0], 0, table)
+        out[:] = table[-len(out) :, 0]
+
     def _finite_score(self, node, parents):
         """Give the local score; sums over a table cannot hold an infinite one."""
         log_score = self.local_score(node, parents)
