@@ -15,6 +15,7 @@ along the edges, with the parents of its first node and the children of its last
 import numpy as np
 
 from skbidag._core._block_search import BlockSearch
+from skbidag._search._expansion import descendants
 from skbidag._search._orders import LEAST_GAIN
 
 # Edges of the paths.
@@ -59,6 +60,57 @@ class Blocks:
             The better DAG, or None where no block pays.
         """
         constraints = self.problem.constraints
+        better, improved = None, True
+        while improved and not self.stop:
+            improved = False
+            for step in (self.families, self.blocks):
+                found = step(adjacency)
+                if found is not None:
+                    better, adjacency, improved = found, found, True
+        return better
+
+    def families(self, adjacency):
+        """The better DAG with other parents of single nodes, or None."""
+        adjacency, better = adjacency.copy(), None
+        for node in np.flatnonzero(~self.problem.constraints.background):
+            chosen = self.better_parents(adjacency, node)
+            if chosen is not None:
+                adjacency[:, node] = False
+                adjacency[chosen, node] = True
+                better = adjacency
+        return better
+
+    def better_parents(self, adjacency, node):
+        """Parents that score more than a node's own, or None.
+
+        Forward selection goes on from its parents, and from these without each one.
+        """
+        score, constraints = self.problem.score, self.problem.constraints
+        allowed = ~(descendants(adjacency, node) | constraints.forbidden[:, node])
+        parents = np.flatnonzero(adjacency[:, node]).tolist()
+        state = node, tuple(parents), allowed.tobytes()
+        if state in self.failed:
+            return None
+        most = max(self.max_parents, len(parents))
+        best, highest = None, score.local_score(node, parents) + LEAST_GAIN
+        for left_out in [node, *parents]:
+            if constraints.required[left_out, node]:
+                continue
+            may_be = allowed.copy()
+            may_be[left_out] = False
+            kept = [parent for parent in parents if parent != left_out]
+            chosen, value = score.select_parents(
+                node, np.flatnonzero(may_be), most, kept=kept
+            )
+            if value > highest:
+                best, highest = chosen, value
+        if best is None:
+            self.failed.add(state)
+        return best
+
+    def blocks(self, adjacency):
+        """The better DAG with other parents of blocks, or None."""
+        constraints = self.problem.constraints
         search = BlockSearch(
             self.problem.score,
             adjacency,
@@ -68,17 +120,8 @@ class Blocks:
             MOST_CANDIDATES,
             LEAST_GAIN,
         )
-        better, improved = None, True
-        while improved and not self.stop:
-            improved = self.improve(search, adjacency)
-            if improved:
-                better = adjacency = search.adjacency()
-        return better
-
-    def improve(self, search, adjacency):
-        """Try all blocks of a DAG; tell whether one was improved."""
         improved = False
-        for block in blocks_of(adjacency, self.problem.constraints.background):
+        for block in blocks_of(adjacency, constraints.background):
             state = block, tuple(map(search.parents_of, block))
             if state in self.failed or self.stop:
                 continue
@@ -86,7 +129,7 @@ class Blocks:
                 improved = True
             else:
                 self.failed.add(state)
-        return improved
+        return search.adjacency() if improved else None
 
 
 def blocks_of(adjacency, background):
