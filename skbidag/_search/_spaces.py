@@ -9,7 +9,7 @@ import numpy as np
 from skbidag._chains import auto_n_iter, bit_generator
 from skbidag._given_starts import resolve_starts
 from skbidag._parallel import run_parallel, run_threads
-from skbidag._search._blocks import Blocks
+from skbidag._search._local import LocalSearch
 from skbidag._search._colliders import turn_hubs
 from skbidag._search._cover import cover_posterior, short_chain
 from skbidag._search._crossover import best_of_both
@@ -373,7 +373,7 @@ class SpaceSearch:
             # with many variables reversals come nearer to the best DAG, and faster
             if self.order is None and not self.many:
                 self.set_out(self.free.start())
-            self.blocks = Blocks(problem, limit, stop)
+            self.local = LocalSearch(problem, limit, stop)
         self.turned = once_per_dag(turned_edges, problem, settings, self.free)
 
     def set_out(self, adjacency):
@@ -506,7 +506,7 @@ class SpaceSearch:
         if better is not None or self.stop:
             return better
         if self.free is not None:
-            better = self.blocks(adjacency)
+            better = self.local(adjacency)
             if better is not None or self.stop:
                 return better
             return self.free.improve(adjacency, self.problem.log_score(adjacency))

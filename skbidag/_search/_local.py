@@ -1,0 +1,284 @@
+"""Local steps from a DAG that the search over orders is stuck at.
+
+What no relocation in an order shows, though it is near:
+
+- *Families*: other parents of a single node. In an order, one of them may stand behind
+  the node although nothing in the DAG asks for that, with too much in between to pass.
+- *Insertions*: an edge that would close a cycle in this DAG, but not in an equivalent
+  one (Chickering 2002). Where a node's undirected neighbors are its parents or children
+  as one likes, a few of them are made its parents, and the others its children; then
+  each variable that no path leads to may become a parent.
+- *Blocks*: a chain x -> y -> z with the parents of x before it and the children of z
+  behind it, where two children of z should be its parents and the chain run the other
+  way. Or colliders that change places, which takes an edge that is removed, others that
+  turn, and then the one that pays. In between lies nothing that pays. So small blocks
+  of nodes choose their parents anew, all at once and exactly, while the rest stays as
+  it is (`_core/_block_search.pyx`). A block is a path of up to three nodes along the
+  edges, with the parents of its first node and the children of its last.
+"""
+
+from itertools import combinations
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from skbidag._core._block_search import BlockSearch
+from skbidag._equivalence import to_cpdags
+from skbidag._search._expansion import descendants
+from skbidag._search._orders import LEAST_GAIN
+
+# Undirected neighbors that become parents together.
+MOST_CHOSEN = 2
+# Edges of the paths that blocks are made of, and the most nodes of a block.
+PATH_LENGTH = 2
+MOST_NODES = 12
+# What a node of a block has to choose from, unless the block is larger.
+MOST_CANDIDATES = 10
+
+
+class LocalSearch:
+    """Better DAGs by local steps, made while they pay.
+
+    What did not pay is not tried again while all that it depends on stays.
+
+    Parameters
+    ----------
+    problem : Problem
+        Score and constraints.
+    max_parents : int
+        The largest set of parents.
+    stop : Stop, default=None
+        Ends the search early.
+    """
+
+    def __init__(self, problem, max_parents, stop=None):
+        self.problem, self.max_parents, self.stop = problem, max_parents, stop
+        self.failed = set()
+
+    def __call__(self, adjacency):
+        """Improve a DAG.
+
+        Parameters
+        ----------
+        adjacency : ndarray of bool, shape (n_features, n_features)
+            The DAG.
+
+        Returns
+        -------
+        adjacency : ndarray of bool, shape (n_features, n_features)
+            The better DAG, or None where no step pays.
+        """
+        better, found = None, adjacency
+        while found is not None and not self.stop:
+            better, adjacency = None if found is adjacency else found, found
+            found = self.step(adjacency)
+        return better
+
+    def step(self, adjacency):
+        """The DAG after the first kind of step that pays, or None."""
+        for improve in (self.families, self.insertion, self.blocks):
+            better = improve(adjacency)
+            if better is not None:
+                return better
+        return None
+
+    def families(self, adjacency):
+        """The better DAG with other parents of single nodes, or None."""
+        adjacency, better = adjacency.copy(), None
+        for node in np.flatnonzero(~self.problem.constraints.background):
+            chosen = self.better_parents(adjacency, node)
+            if chosen is not None:
+                adjacency[:, node] = False
+                adjacency[chosen, node] = True
+                better = adjacency
+        return better
+
+    def better_parents(self, adjacency, node):
+        """Parents that score more than a node's own, or None.
+
+        Forward selection goes on from its parents, and from these without each one.
+        """
+        score, constraints = self.problem.score, self.problem.constraints
+        allowed = ~(descendants(adjacency, node) | constraints.forbidden[:, node])
+        parents = np.flatnonzero(adjacency[:, node]).tolist()
+        state = node, tuple(parents), allowed.tobytes()
+        if state in self.failed:
+            return None
+        best, highest = None, self.value(node, parents) + LEAST_GAIN
+        for left_out in [node, *parents]:
+            if constraints.required[left_out, node]:
+                continue
+            may_be = allowed.copy()
+            may_be[left_out] = False
+            chosen, value = score.select_parents(
+                node,
+                np.flatnonzero(may_be),
+                self.most(parents),
+                kept=[parent for parent in parents if parent != left_out],
+            )
+            if value > highest:
+                best, highest = chosen, value
+        if best is None:
+            self.failed.add(state)
+        return best
+
+    def most(self, parents):
+        """The most parents of a node that has these."""
+        return max(self.max_parents, len(parents))
+
+    def value(self, node, parents):
+        """The local score; what selects nothing is compiled, and checks no input."""
+        score = self.problem.score
+        return score.select_parents(node, parents, len(parents), kept=parents)[1]
+
+    def insertion(self, adjacency):
+        """The better DAG with one edge more than an equivalent one, or None."""
+        problem = self.problem
+        cpdag = to_cpdags(
+            adjacency[None], problem.constraints.background, problem.targets
+        )[0][0]
+        for gain, node, parent, chosen in self.insertions(cpdag):
+            better = with_first(adjacency, cpdag, [*chosen, node])
+            better[parent, node] = True
+            if self.is_better(better, adjacency, gain):
+                return better
+        return None
+
+    def insertions(self, cpdag):
+        """Edges that pay in some DAG of the class, what pays most first.
+
+        Returns
+        -------
+        insertions : list of tuple
+            The gain, the node, the parent, and those of its undirected neighbors that
+            are parents as well.
+        """
+        undirected = cpdag & cpdag.T
+        insertions = []
+        for node in np.flatnonzero(~self.problem.constraints.background):
+            always = np.flatnonzero(cpdag[:, node] & ~undirected[node]).tolist()
+            neighbors = np.flatnonzero(undirected[node]).tolist()
+            for size in range(min(MOST_CHOSEN, len(neighbors)) + 1):
+                for chosen in combinations(neighbors, size):
+                    if size < 2 or cpdag[np.ix_(chosen, chosen)].sum() == size * (
+                        size - 1
+                    ):
+                        insertions.extend(self.paying(cpdag, node, always, chosen))
+        return sorted(insertions, reverse=True)
+
+    def paying(self, cpdag, node, always, chosen):
+        """Insertions for one node, with certain neighbors of it as its parents."""
+        parents = sorted([*always, *chosen])
+        if len(parents) >= self.max_parents:
+            return
+        forbidden = self.problem.constraints.forbidden[:, node]
+        gains = self.problem.score.addition_scores(node, parents)
+        gains = gains - self.value(node, parents)
+        pays = (gains > LEAST_GAIN) & ~forbidden & ~cpdag[node] & ~cpdag[:, node]
+        if not pays.any():
+            return
+        others = cpdag.copy()
+        others[:, list(chosen)] = False
+        pays &= ~descendants(others, node)
+        for parent in np.flatnonzero(pays).tolist():
+            yield float(gains[parent]), int(node), parent, chosen
+
+    def is_better(self, better, adjacency, gain):
+        """Whether a DAG keeps to the constraints, and its score is higher indeed."""
+        constraints = self.problem.constraints
+        if (better & constraints.forbidden).any():
+            return False
+        if (constraints.required & ~better).any():
+            return False
+        changed = np.flatnonzero((better != adjacency).any(axis=0))
+        gain = sum(
+            self.value(node, np.flatnonzero(better[:, node]))
+            - self.value(node, np.flatnonzero(adjacency[:, node]))
+            for node in changed
+        )
+        return gain > LEAST_GAIN
+
+    def blocks(self, adjacency):
+        """The better DAG with other parents of blocks, or None."""
+        constraints = self.problem.constraints
+        search = BlockSearch(
+            self.problem.score,
+            adjacency,
+            constraints.forbidden,
+            constraints.required,
+            self.max_parents,
+            MOST_CANDIDATES,
+            LEAST_GAIN,
+        )
+        improved = False
+        for block in blocks_of(adjacency, constraints.background):
+            state = block, tuple(map(search.parents_of, block))
+            if state in self.failed or self.stop:
+                continue
+            if search.improve(block) > 0:
+                improved = True
+            else:
+                self.failed.add(state)
+        return search.adjacency() if improved else None
+
+
+def with_first(adjacency, cpdag, nodes):
+    """An equivalent DAG in which adjacent nodes come before all they may come before.
+
+    Parameters
+    ----------
+    adjacency, cpdag : ndarray of bool, shape (n_features, n_features)
+        A DAG and its class.
+    nodes : list of int
+        Nodes that are joined to each other by undirected edges.
+
+    Returns
+    -------
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The nodes are in the given order. Their component of undirected edges follows by
+        maximum cardinality, which leads to no collider; all else is as it was.
+    """
+    undirected = cpdag & cpdag.T
+    _, labels = connected_components(csr_array(undirected), directed=False)
+    left = labels == labels[nodes[0]]
+    n_placed = np.zeros(len(cpdag), dtype=int)  # neighbors
+    result = adjacency.copy()
+    waiting = list(nodes)
+    while left.any():
+        node = waiting.pop(0) if waiting else np.argmax(np.where(left, n_placed, -1))
+        left[node] = False
+        behind = undirected[node] & left
+        result[node, behind], result[behind, node] = True, False
+        n_placed[behind] += 1
+    return result
+
+
+def blocks_of(adjacency, background):
+    """Blocks of a DAG that are in no other one, the largest first."""
+    main = ~background
+    parents = [frozenset(np.flatnonzero(row & main).tolist()) for row in adjacency.T]
+    children = [frozenset(np.flatnonzero(row).tolist()) for row in adjacency]
+    found = set()
+    for start in np.flatnonzero(main).tolist():
+        paths = [(start,)]
+        for _ in range(PATH_LENGTH + 1):
+            for path in paths:
+                found.add(parents[start].union(path, children[path[-1]]))
+            paths = [(*path, child) for path in paths for child in children[path[-1]]]
+    fitting = sorted(
+        (sorted(block) for block in found if 2 < len(block) <= MOST_NODES),
+        key=lambda block: (-len(block), block),
+    )
+    return [tuple(block) for block in without_parts(fitting)]
+
+
+def without_parts(blocks):
+    """Leave out what is part of an earlier block."""
+    containing = {}
+    for block in blocks:
+        nodes = frozenset(block)
+        if not any(nodes <= other for other in containing.get(block[0], ())):
+            yield block
+            for node in block:
+                containing.setdefault(node, []).append(nodes)
