@@ -108,10 +108,14 @@ cdef class BlockSearch:
         self.least_gain = least_gain
         self.parents = np.empty((n, n), dtype=np.intc)
         self.n_parents = np.empty(n, dtype=np.intc)
-        for node in range(n):
-            self.set_parents(node, np.flatnonzero(adjacency[:, node]))
         self.bit_of = np.zeros(n, dtype=np.uint32)
         self.above = np.zeros(n, dtype=np.uint32)
+        self.set_dag(adjacency, range(n))
+
+    def set_dag(self, adjacency, changed):
+        """Move to a DAG, in which some nodes have other parents."""
+        for node in changed:
+            self.set_parents(node, np.flatnonzero(adjacency[:, node]))
         self.sort()
 
     cdef int set_parents(self, Py_ssize_t node, chosen) except -1:

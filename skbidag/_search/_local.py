@@ -17,6 +17,7 @@ What no relocation in an order shows, though it is near:
   edges, with the parents of its first node and the children of its last.
 """
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -134,14 +135,11 @@ class LocalSearch:
 
     def insertion(self, adjacency):
         """The better DAG with one edge more than an equivalent one, or None."""
-        problem = self.problem
-        cpdag = to_cpdags(
-            adjacency[None], problem.constraints.background, problem.targets
-        )[0][0]
-        for gain, node, parent, chosen in self.insertions(cpdag):
-            better = with_first(adjacency, cpdag, [*chosen, node])
+        equivalent = EquivalentDAGs(adjacency, self.problem)
+        for _, node, parent, chosen in self.insertions(equivalent.cpdag):
+            better = equivalent.starting_with([*chosen, node])
             better[parent, node] = True
-            if self.is_better(better, adjacency, gain):
+            if self.is_better(better, adjacency):
                 return better
         return None
 
@@ -184,20 +182,19 @@ class LocalSearch:
         for parent in np.flatnonzero(pays).tolist():
             yield float(gains[parent]), int(node), parent, chosen
 
-    def is_better(self, better, adjacency, gain):
+    def is_better(self, better, adjacency, least_gain=LEAST_GAIN):
         """Whether a DAG keeps to the constraints, and its score is higher indeed."""
         constraints = self.problem.constraints
         if (better & constraints.forbidden).any():
             return False
         if (constraints.required & ~better).any():
             return False
-        changed = np.flatnonzero((better != adjacency).any(axis=0))
         gain = sum(
             self.value(node, np.flatnonzero(better[:, node]))
             - self.value(node, np.flatnonzero(adjacency[:, node]))
-            for node in changed
+            for node in np.flatnonzero((better != adjacency).any(axis=0))
         )
-        return gain > LEAST_GAIN
+        return gain > least_gain
 
     def blocks(self, adjacency):
         """The better DAG with other parents of blocks, or None."""
@@ -211,8 +208,26 @@ class LocalSearch:
             MOST_CANDIDATES,
             LEAST_GAIN,
         )
+        main = np.flatnonzero(~constraints.background)
+        paths = Paths(adjacency, constraints.background)
+        if self.improved(search, paths.blocks_from(main)):
+            return search.adjacency()
+        # each node once before all that it may be before in an equivalent DAG
+        equivalent, present = EquivalentDAGs(adjacency, self.problem), adjacency
+        for node in np.flatnonzero(equivalent.undirected.any(axis=0)):
+            other = equivalent.starting_with([node])
+            if not self.is_better(other, adjacency, -LEAST_GAIN):
+                continue
+            search.set_dag(other, np.flatnonzero((other != present).any(axis=0)))
+            paths = Paths(present := other, constraints.background)
+            if self.improved(search, paths.blocks_from([node])):
+                return search.adjacency()
+        return None
+
+    def improved(self, search, blocks):
+        """Improve blocks of a DAG; tell whether that was possible."""
         improved = False
-        for block in blocks_of(adjacency, constraints.background):
+        for block in blocks:
             state = block, tuple(map(search.parents_of, block))
             if state in self.failed or self.stop:
                 continue
@@ -220,57 +235,88 @@ class LocalSearch:
                 improved = True
             else:
                 self.failed.add(state)
-        return search.adjacency() if improved else None
+        return improved
 
 
-def with_first(adjacency, cpdag, nodes):
-    """An equivalent DAG in which adjacent nodes come before all they may come before.
+class EquivalentDAGs:
+    """DAGs that are equivalent to one.
 
     Parameters
     ----------
-    adjacency, cpdag : ndarray of bool, shape (n_features, n_features)
-        A DAG and its class.
-    nodes : list of int
-        Nodes that are joined to each other by undirected edges.
-
-    Returns
-    -------
     adjacency : ndarray of bool, shape (n_features, n_features)
-        The nodes are in the given order. Their component of undirected edges follows by
-        maximum cardinality, which leads to no collider; all else is as it was.
+        The DAG.
+    problem : Problem
+        Which edges experiments and a background give a direction.
     """
-    undirected = cpdag & cpdag.T
-    _, labels = connected_components(csr_array(undirected), directed=False)
-    left = labels == labels[nodes[0]]
-    n_placed = np.zeros(len(cpdag), dtype=int)  # neighbors
-    result = adjacency.copy()
-    waiting = list(nodes)
-    while left.any():
-        node = waiting.pop(0) if waiting else np.argmax(np.where(left, n_placed, -1))
-        left[node] = False
-        behind = undirected[node] & left
-        result[node, behind], result[behind, node] = True, False
-        n_placed[behind] += 1
-    return result
+
+    def __init__(self, adjacency, problem):
+        cpdags, _ = to_cpdags(
+            adjacency[None], problem.constraints.background, problem.targets
+        )
+        self.adjacency, self.cpdag = adjacency, cpdags[0]
+        self.undirected = self.cpdag & self.cpdag.T
+        _, self.labels = connected_components(
+            csr_array(self.undirected), directed=False
+        )
+
+    def starting_with(self, nodes):
+        """The DAG in which nodes come before all that they may come before.
+
+        They are joined to each other by undirected edges, and stand in the given order.
+        Their component of undirected edges follows by maximum cardinality, which leads
+        to no collider. All else is as it was.
+        """
+        adjacency = self.adjacency.copy()
+        left = self.labels == self.labels[nodes[0]]
+        n_placed = np.zeros(len(left), dtype=int)  # of a node's neighbors
+        waiting = list(nodes)
+        while left.any():
+            node = waiting.pop(0) if waiting else np.argmax(np.where(left, n_placed, -1))
+            left[node] = False
+            behind = self.undirected[node] & left
+            adjacency[node, behind], adjacency[behind, node] = True, False
+            n_placed[behind] += 1
+        return adjacency
 
 
-def blocks_of(adjacency, background):
-    """Blocks of a DAG that are in no other one, the largest first."""
-    main = ~background
-    parents = [frozenset(np.flatnonzero(row & main).tolist()) for row in adjacency.T]
-    children = [frozenset(np.flatnonzero(row).tolist()) for row in adjacency]
-    found = set()
-    for start in np.flatnonzero(main).tolist():
-        paths = [(start,)]
-        for _ in range(PATH_LENGTH + 1):
-            for path in paths:
-                found.add(parents[start].union(path, children[path[-1]]))
-            paths = [(*path, child) for path in paths for child in children[path[-1]]]
-    fitting = sorted(
-        (sorted(block) for block in found if 2 < len(block) <= MOST_NODES),
-        key=lambda block: (-len(block), block),
-    )
-    return [tuple(block) for block in without_parts(fitting)]
+class Paths:
+    """The paths of a DAG, for the blocks around them.
+
+    Parameters
+    ----------
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The DAG.
+    background : ndarray of bool, shape (n_features,)
+        Nodes that are in no block.
+    """
+
+    def __init__(self, adjacency, background):
+        main = ~background
+        self.parents = cache(lambda node: entries(adjacency[:, node] & main))
+        self.children = cache(lambda node: entries(adjacency[node]))
+
+    def blocks_from(self, nodes):
+        """Blocks of paths from some nodes, those in no other one, the largest first."""
+        found = set()
+        for start in map(int, nodes):
+            paths = [(start,)]
+            for _ in range(PATH_LENGTH + 1):
+                for path in paths:
+                    ends = self.parents(start) | self.children(path[-1])
+                    found.add(ends.union(path))
+                paths = [
+                    (*path, child) for path in paths for child in self.children(path[-1])
+                ]
+        fitting = sorted(
+            (sorted(block) for block in found if 2 < len(block) <= MOST_NODES),
+            key=lambda block: (-len(block), block),
+        )
+        return [tuple(block) for block in without_parts(fitting)]
+
+
+def entries(chosen):
+    """The numbers of what is chosen."""
+    return frozenset(np.flatnonzero(chosen).tolist())
 
 
 def without_parts(blocks):
