@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from skbidag._core._block_search import BlockSearch
+from skbidag._core._graphs import topological_order
 from skbidag._equivalence import to_cpdags
 from skbidag._search._expansion import descendants
 from skbidag._search._orders import LEAST_GAIN
@@ -78,7 +79,7 @@ class LocalSearch:
 
     def step(self, adjacency):
         """The DAG after the first kind of step that pays, or None."""
-        for improve in (self.families, self.insertion, self.blocks):
+        for improve in (self.families, self.insertions, self.blocks):
             better = improve(adjacency)
             if better is not None:
                 return better
@@ -133,27 +134,32 @@ class LocalSearch:
         score = self.problem.score
         return score.select_parents(node, parents, len(parents), kept=parents)[1]
 
-    def insertion(self, adjacency):
-        """The better DAG with one edge more than an equivalent one, or None."""
+    def insertions(self, adjacency):
+        """The better DAG with more edges than an equivalent one, or None."""
         equivalent = EquivalentDAGs(adjacency, self.problem)
-        for _, node, parent, chosen in self.insertions(equivalent.cpdag):
-            better = equivalent.starting_with([*chosen, node])
-            better[parent, node] = True
-            if self.is_better(better, adjacency):
-                return better
-        return None
+        better, changed = None, set()
+        for _, node, parent, chosen in self.paying_edges(equivalent.cpdag):
+            component = equivalent.labels[node]
+            if component in changed:
+                continue
+            trial = equivalent.starting_with([*chosen, node], adjacency)
+            trial[parent, node] = True
+            if self.is_better(trial, adjacency):
+                better = adjacency = trial
+                changed.add(component)
+        return better
 
-    def insertions(self, cpdag):
+    def paying_edges(self, cpdag):
         """Edges that pay in some DAG of the class, what pays most first.
 
         Returns
         -------
-        insertions : list of tuple
+        edges : list of tuple
             The gain, the node, the parent, and those of its undirected neighbors that
             are parents as well.
         """
         undirected = cpdag & cpdag.T
-        insertions = []
+        edges = []
         for node in np.flatnonzero(~self.problem.constraints.background):
             always = np.flatnonzero(cpdag[:, node] & ~undirected[node]).tolist()
             neighbors = np.flatnonzero(undirected[node]).tolist()
@@ -162,11 +168,11 @@ class LocalSearch:
                     if size < 2 or cpdag[np.ix_(chosen, chosen)].sum() == size * (
                         size - 1
                     ):
-                        insertions.extend(self.paying(cpdag, node, always, chosen))
-        return sorted(insertions, reverse=True)
+                        edges.extend(self.paying_into(cpdag, node, always, chosen))
+        return sorted(edges, reverse=True)
 
-    def paying(self, cpdag, node, always, chosen):
-        """Insertions for one node, with certain neighbors of it as its parents."""
+    def paying_into(self, cpdag, node, always, chosen):
+        """Edges into one node, with certain neighbors of it as its parents."""
         parents = sorted([*always, *chosen])
         if len(parents) >= self.max_parents:
             return
@@ -183,8 +189,10 @@ class LocalSearch:
             yield float(gains[parent]), int(node), parent, chosen
 
     def is_better(self, better, adjacency, least_gain=LEAST_GAIN):
-        """Whether a DAG keeps to the constraints, and its score is higher indeed."""
+        """Whether this is a DAG that keeps to the constraints, and scores more."""
         constraints = self.problem.constraints
+        if topological_order(better.view(np.uint8)) is None:
+            return False
         if (better & constraints.forbidden).any():
             return False
         if (constraints.required & ~better).any():
@@ -209,25 +217,27 @@ class LocalSearch:
             LEAST_GAIN,
         )
         main = np.flatnonzero(~constraints.background)
-        paths = Paths(adjacency, constraints.background)
-        if self.improved(search, paths.blocks_from(main)):
-            return search.adjacency()
+        better = None
+        if self.improved(search, adjacency, main):
+            better = adjacency = search.adjacency()
         # each node once before all that it may be before in an equivalent DAG
         equivalent, present = EquivalentDAGs(adjacency, self.problem), adjacency
         for node in np.flatnonzero(equivalent.undirected.any(axis=0)):
-            other = equivalent.starting_with([node])
+            other = equivalent.starting_with([node], adjacency)
             if not self.is_better(other, adjacency, -LEAST_GAIN):
                 continue
             search.set_dag(other, np.flatnonzero((other != present).any(axis=0)))
-            paths = Paths(present := other, constraints.background)
-            if self.improved(search, paths.blocks_from([node])):
-                return search.adjacency()
-        return None
+            present = other
+            if self.improved(search, other, [node]):
+                better = adjacency = present = search.adjacency()
+                equivalent = EquivalentDAGs(adjacency, self.problem)
+        return better
 
-    def improved(self, search, blocks):
-        """Improve blocks of a DAG; tell whether that was possible."""
+    def improved(self, search, adjacency, starts):
+        """Improve blocks of a DAG, by paths from some nodes; tell whether one was."""
         improved = False
-        for block in blocks:
+        paths = Paths(adjacency, self.problem.constraints.background)
+        for block in paths.blocks_from(starts):
             state = block, tuple(map(search.parents_of, block))
             if state in self.failed or self.stop:
                 continue
@@ -253,20 +263,20 @@ class EquivalentDAGs:
         cpdags, _ = to_cpdags(
             adjacency[None], problem.constraints.background, problem.targets
         )
-        self.adjacency, self.cpdag = adjacency, cpdags[0]
+        self.cpdag = cpdags[0]
         self.undirected = self.cpdag & self.cpdag.T
         _, self.labels = connected_components(
             csr_array(self.undirected), directed=False
         )
 
-    def starting_with(self, nodes):
-        """The DAG in which nodes come before all that they may come before.
+    def starting_with(self, nodes, adjacency):
+        """A DAG with nodes before all that they may come before in an equivalent one.
 
         They are joined to each other by undirected edges, and stand in the given order.
         Their component of undirected edges follows by maximum cardinality, which leads
-        to no collider. All else is as it was.
+        to no collider. All else is as in `adjacency`.
         """
-        adjacency = self.adjacency.copy()
+        adjacency = adjacency.copy()
         left = self.labels == self.labels[nodes[0]]
         n_placed = np.zeros(len(left), dtype=int)  # of a node's neighbors
         waiting = list(nodes)

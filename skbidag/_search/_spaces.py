@@ -496,7 +496,9 @@ class SpaceSearch:
         return order
 
     def improve(self, adjacency):
-        """A better DAG that reversals lead to, or else orders without a space, or None.
+        """A better DAG that reversals lead to, local steps or orders without a space.
+
+        None where there is none. The first that is found will do: the search goes on.
 
         With many variables and without these, also from fresh starts: what one has over
         the present DAG reversals often show first, and each may be better in some
@@ -506,7 +508,8 @@ class SpaceSearch:
         if better is not None or self.stop:
             return better
         if self.free is not None:
-            better = self.local(adjacency)
+            # with a thousand variables local steps would take seconds
+            better = None if self.many else self.local(adjacency)
             if better is not None or self.stop:
                 return better
             return self.free.improve(adjacency, self.problem.log_score(adjacency))
