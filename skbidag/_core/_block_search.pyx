@@ -45,7 +45,7 @@ cdef struct Member:
     Py_ssize_t n_bound      # the others, and the nodes that they descend from
     uint32_t bound_bits[MOST_CANDIDATES]
     uint32_t above[MOST_CANDIDATES]
-    uint32_t needed         # nodes that parents descend from which there was no room for
+    uint32_t needed         # nodes that the parents it keeps descend from
     double *maxima
 
 
@@ -321,6 +321,3 @@ cdef inline int size_of(uint32_t mask) noexcept nogil:
         mask &= mask - 1
         size += 1
     return size
-
-
-NOBODY = np.empty(0, dtype=np.intp)

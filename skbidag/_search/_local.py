@@ -5,9 +5,9 @@ What no relocation in an order shows, though it is near:
 - *Families*: other parents of a single node. In an order, one of them may stand behind
   the node although nothing in the DAG asks for that, with too much in between to pass.
 - *Insertions*: an edge that would close a cycle in this DAG, but not in an equivalent
-  one (Chickering 2002). Where a node's undirected neighbors are its parents or children
-  as one likes, a few of them are made its parents, and the others its children; then
-  each variable that no path leads to may become a parent.
+  one (Chickering 2002). Of the neighbors of a node that may be its parents as well as
+  its children, none, one, or two that are joined become parents, and the others
+  children; then each variable that no path leads to may become a parent.
 - *Blocks*: a chain x -> y -> z with the parents of x before it and the children of z
   behind it, where two children of z should be its parents and the chain run the other
   way. Or colliders that change places, which takes an edge that is removed, others that
@@ -30,8 +30,6 @@ from skbidag._equivalence import to_cpdags
 from skbidag._search._expansion import descendants
 from skbidag._search._orders import LEAST_GAIN
 
-# Undirected neighbors that become parents together.
-MOST_CHOSEN = 2
 # Edges of the paths that blocks are made of, and the most nodes of a block.
 PATH_LENGTH = 2
 MOST_NODES = 12
@@ -71,14 +69,14 @@ class LocalSearch:
         adjacency : ndarray of bool, shape (n_features, n_features)
             The better DAG, or None where no step pays.
         """
-        better, found = None, adjacency
-        while found is not None and not self.stop:
-            better, adjacency = None if found is adjacency else found, found
-            found = self.step(adjacency)
+        better, found = None, self.step(adjacency)
+        while found is not None:
+            better = found
+            found = None if self.stop else self.step(better)
         return better
 
     def step(self, adjacency):
-        """The DAG after the first kind of step that pays, or None."""
+        """The DAG after steps of the first kind that pays, or None."""
         for improve in (self.families, self.insertions, self.blocks):
             better = improve(adjacency)
             if better is not None:
@@ -116,7 +114,7 @@ class LocalSearch:
             chosen, value = score.select_parents(
                 node,
                 np.flatnonzero(may_be),
-                self.most(parents),
+                max(self.max_parents, len(parents)),
                 kept=[parent for parent in parents if parent != left_out],
             )
             if value > highest:
@@ -124,10 +122,6 @@ class LocalSearch:
         if best is None:
             self.failed.add(state)
         return best
-
-    def most(self, parents):
-        """The most parents of a node that has these."""
-        return max(self.max_parents, len(parents))
 
     def value(self, node, parents):
         """The local score; what selects nothing is compiled, and checks no input."""
@@ -163,12 +157,9 @@ class LocalSearch:
         for node in np.flatnonzero(~self.problem.constraints.background):
             always = np.flatnonzero(cpdag[:, node] & ~undirected[node]).tolist()
             neighbors = np.flatnonzero(undirected[node]).tolist()
-            for size in range(min(MOST_CHOSEN, len(neighbors)) + 1):
-                for chosen in combinations(neighbors, size):
-                    if size < 2 or cpdag[np.ix_(chosen, chosen)].sum() == size * (
-                        size - 1
-                    ):
-                        edges.extend(self.paying_into(cpdag, node, always, chosen))
+            pairs = [(i, j) for i, j in combinations(neighbors, 2) if undirected[i, j]]
+            for chosen in [(), *((i,) for i in neighbors), *pairs]:
+                edges.extend(self.paying_into(cpdag, node, always, chosen))
         return sorted(edges, reverse=True)
 
     def paying_into(self, cpdag, node, always, chosen):
@@ -281,7 +272,9 @@ class EquivalentDAGs:
         n_placed = np.zeros(len(left), dtype=int)  # of a node's neighbors
         waiting = list(nodes)
         while left.any():
-            node = waiting.pop(0) if waiting else np.argmax(np.where(left, n_placed, -1))
+            node = (
+                waiting.pop(0) if waiting else np.argmax(np.where(left, n_placed, -1))
+            )
             left[node] = False
             behind = self.undirected[node] & left
             adjacency[node, behind], adjacency[behind, node] = True, False
@@ -315,7 +308,9 @@ class Paths:
                     ends = self.parents(start) | self.children(path[-1])
                     found.add(ends.union(path))
                 paths = [
-                    (*path, child) for path in paths for child in self.children(path[-1])
+                    (*path, child)
+                    for path in paths
+                    for child in self.children(path[-1])
                 ]
         fitting = sorted(
             (sorted(block) for block in found if 2 < len(block) <= MOST_NODES),

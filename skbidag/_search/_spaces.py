@@ -9,7 +9,6 @@ import numpy as np
 from skbidag._chains import auto_n_iter, bit_generator
 from skbidag._given_starts import resolve_starts
 from skbidag._parallel import run_parallel, run_threads
-from skbidag._search._local import LocalSearch
 from skbidag._search._colliders import turn_hubs
 from skbidag._search._cover import cover_posterior, short_chain
 from skbidag._search._crossover import best_of_both
@@ -26,6 +25,7 @@ from skbidag._search._expansion import (
 )
 from skbidag._search._free_orders import FreeOrders, is_affordable
 from skbidag._search._hubs import without_needless_room
+from skbidag._search._local import LocalSearch
 from skbidag._search._orders import (
     LEAST_GAIN,
     climb_once,

@@ -32,6 +32,10 @@ from skbidag._sklearn import _check_feature_names, _check_n_features, _num_sampl
 from skbidag.graphs import align_labels, check_adjacency, is_dag
 from skbidag.scores._density import automatic_penalty
 
+# Up to so many variables `fill_subsets` takes what it is asked for from a table of all
+# their subsets.
+_MOST_IN_ONE_TABLE = 16
+
 
 class BaseScore(ABC, BaseEstimator):
     """Base class of decomposable scores.
@@ -300,9 +304,14 @@ class BaseScore(ABC, BaseEstimator):
             The scores.
         """
         everything = np.append(candidates, kept).astype(np.intp)
-        table = np.empty((len(out) << len(kept), 1))
-        self.fill_table(node, everything, everything[:0], 0, table)
-        out[:] = table[-len(out) :, 0]
+        if len(everything) <= _MOST_IN_ONE_TABLE:
+            table = np.empty((1 << len(everything), 1))
+            self.fill_table(node, everything, everything[:0], 0, table)
+            out[:] = table[len(table) - len(out) :, 0]
+            return
+        for mask in range(len(out)):
+            subset = [int(c) for k, c in enumerate(candidates) if mask >> k & 1]
+            out[mask] = self._finite_score(node, [*subset, *map(int, kept)])
 
     def _finite_score(self, node, parents):
         """Give the local score; sums over a table cannot hold an infinite one."""
