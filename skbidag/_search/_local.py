@@ -34,7 +34,7 @@ from skbidag._search._orders import LEAST_GAIN
 PATH_LENGTH = 2
 MOST_NODES = 12
 # What a node of a block has to choose from, unless the block is larger.
-MOST_CANDIDATES = 10
+MOST_CANDIDATES = 8
 
 
 class LocalSearch:
