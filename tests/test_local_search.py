@@ -9,6 +9,7 @@ from skbidag import IterativeSearchStructure
 from skbidag._constraints import resolve_constraints
 from skbidag._core._block_search import BlockSearch
 from skbidag._problem import Problem
+from skbidag._search._expansion import once_per_dag, paying_pairs
 from skbidag._search._local import EquivalentDAGs, LocalSearch, Paths
 from skbidag.datasets import make_discrete_network, make_gaussian_network
 from skbidag.graphs import is_dag, to_cpdag
@@ -16,6 +17,11 @@ from skbidag.scores import BDe, BGe, GaussianBIC
 
 N = 7
 GAIN = 1e-7
+
+
+def local_search(problem, max_parents):
+    pairs = once_per_dag(paying_pairs, problem)
+    return LocalSearch(problem, max_parents, pairs)
 
 
 def random_dag(rng, n, share):
@@ -182,7 +188,7 @@ def test_a_node_exchanges_a_parent_for_two():
     X = np.column_stack([x, y, x + y + 0.5 * e, x + y + 0.3 * z])
     dag = np.zeros((4, 4), dtype=bool)
     dag[2, 3] = True
-    assert set(LocalSearch(problem_of(X), 3).better_parents(dag, 3)) == {0, 1}
+    assert set(local_search(problem_of(X), 3).better_parents(dag, 3)) == {0, 1}
 
 
 def test_an_edge_is_added_in_an_equivalent_dag():
@@ -194,10 +200,21 @@ def test_an_edge_is_added_in_an_equivalent_dag():
     dag = np.zeros((4, 4), dtype=bool)
     dag[2, 0] = dag[1, 2] = True
     problem = problem_of(X)
-    better = LocalSearch(problem, 3).insertions(dag)
+    better = local_search(problem, 3).insertions(dag)
     assert is_dag(better)
     assert better[3, 0] or better[0, 3]
     assert problem.log_score(better) > problem.log_score(dag)
+
+
+def test_two_parents_are_added_that_pay_together():
+    rng = np.random.default_rng(0)
+    x, y, z = rng.normal(size=(3, 200))
+    y = y - 0.9 * x
+    X = np.column_stack([x, x + y + 0.1 * z, y])
+    dag = np.zeros((3, 3), dtype=bool)
+    dag[0, 2] = True
+    better = local_search(problem_of(X), 2).pairs(dag)
+    np.testing.assert_array_equal(np.argwhere(better), [[0, 1], [0, 2], [2, 1]])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -212,12 +229,12 @@ def test_constraints_hold(seed):
     problem = problem_of(
         X, forbidden_edges=forbidden, required_edges=required, background=[0]
     )
-    better = LocalSearch(problem, 4)(dag)
+    better = local_search(problem, 4)(dag)
     assert is_dag(better)
     assert not (better & problem.constraints.forbidden).any()
     assert better[required].all()
     assert problem.log_score(better) > problem.log_score(dag)
-    assert LocalSearch(problem, 4)(better) is None
+    assert local_search(problem, 4)(better) is None
 
 
 def test_a_chain_with_a_collider_at_either_end_turns():
@@ -235,12 +252,12 @@ def test_a_chain_with_a_collider_at_either_end_turns():
     for i, j in [(5, 4), (4, 3), (3, 2), (2, 0), (2, 1)]:
         dag[i, j] = True
     problem = problem_of(X)
-    better = LocalSearch(problem, 5)(dag)
+    better = local_search(problem, 5)(dag)
     np.testing.assert_array_equal(to_cpdag(better), to_cpdag(truth))
 
 
 def test_the_search_does_not_end_where_local_steps_pay():
     X = make_gaussian_network(80, 40, random_state=2).data
     search = IterativeSearchStructure("bge", n_draws=0, random_state=0).fit(X)
-    local = LocalSearch(problem_of(X), 20)
+    local = local_search(problem_of(X), 20)
     assert local(search.adjacency_) is None

@@ -4,6 +4,7 @@ What no relocation in an order shows, though it is near:
 
 - *Families*: other parents of a single node. In an order, one of them may stand behind
   the node although nothing in the DAG asks for that, with too much in between to pass.
+- *Pairs*: two more parents of a single node that pay together, found for the space.
 - *Insertions*: an edge that would close a cycle in this DAG, but not in an equivalent
   one (Chickering 2002). Of the neighbors of a node that may be its parents as well as
   its children, none, one, or two that are joined become parents, and the others
@@ -48,12 +49,15 @@ class LocalSearch:
         Score and constraints.
     max_parents : int
         The largest set of parents.
+    pairs : callable
+        The pairs of new parents that pay, as a function of a DAG: `paying_pairs`.
     stop : Stop, default=None
         Ends the search early.
     """
 
-    def __init__(self, problem, max_parents, stop=None):
+    def __init__(self, problem, max_parents, pairs, stop=None):
         self.problem, self.max_parents, self.stop = problem, max_parents, stop
+        self.paying_pairs = pairs
         self.failed = set()
 
     def __call__(self, adjacency):
@@ -77,7 +81,7 @@ class LocalSearch:
 
     def step(self, adjacency):
         """The DAG after steps of the first kind that pays, or None."""
-        for improve in (self.families, self.insertions, self.blocks):
+        for improve in (self.families, self.insertions, self.blocks, self.pairs):
             better = improve(adjacency)
             if better is not None:
                 return better
@@ -105,17 +109,16 @@ class LocalSearch:
         state = node, tuple(parents), allowed.tobytes()
         if state in self.failed:
             return None
+        most = max(self.max_parents, len(parents))
         best, highest = None, self.value(node, parents) + LEAST_GAIN
         for left_out in [node, *parents]:
             if constraints.required[left_out, node]:
                 continue
             may_be = allowed.copy()
             may_be[left_out] = False
+            kept = [parent for parent in parents if parent != left_out]
             chosen, value = score.select_parents(
-                node,
-                np.flatnonzero(may_be),
-                max(self.max_parents, len(parents)),
-                kept=[parent for parent in parents if parent != left_out],
+                node, np.flatnonzero(may_be), most, kept=kept
             )
             if value > highest:
                 best, highest = chosen, value
@@ -127,6 +130,18 @@ class LocalSearch:
         """The local score; what selects nothing is compiled, and checks no input."""
         score = self.problem.score
         return score.select_parents(node, parents, len(parents), kept=parents)[1]
+
+    def pairs(self, adjacency):
+        """The better DAG in which single nodes have two parents more, or None."""
+        better = None
+        pairs = self.paying_pairs(adjacency)
+        for node in np.flatnonzero(pairs.any(axis=0)):
+            trial = adjacency.copy()
+            trial[pairs[:, node], node] = True
+            few = trial[:, node].sum() <= self.max_parents
+            if few and self.is_better(trial, adjacency):
+                better = adjacency = trial
+        return better
 
     def insertions(self, adjacency):
         """The better DAG with more edges than an equivalent one, or None."""

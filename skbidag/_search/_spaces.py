@@ -373,7 +373,7 @@ class SpaceSearch:
             # with many variables reversals come nearer to the best DAG, and faster
             if self.order is None and not self.many:
                 self.set_out(self.free.start())
-            self.local = once_per_dag(LocalSearch(problem, limit, stop))
+            self.local = once_per_dag(LocalSearch(problem, limit, self.pairs, stop))
         self.turned = once_per_dag(turned_edges, problem, settings, self.free)
 
     def set_out(self, adjacency):
