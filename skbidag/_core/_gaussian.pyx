@@ -21,7 +21,7 @@ scores of the set plus each outsider in one vector loop.
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
@@ -96,9 +96,10 @@ cdef void visit(
                 below + (later + 1) * width, level + (later + 1) * width, source,
                 source[walk.columns[later]] / pivot, width,
             )
-        skb_subtract_square(
-            below + last * width, level + last * width, source, 1.0 / pivot, width
-        )
+        if walk.extended:
+            skb_subtract_square(
+                below + last * width, level + last * width, source, 1.0 / pivot, width
+            )
         visit(
             walk, size + 1, mask | (<Py_ssize_t> 1 << k), k + 1,
             log_det + skb_log(pivot), log_prior + walk.candidate_bias[k],
@@ -169,6 +170,107 @@ def fill_table(
     with nogil:
         visit(&walk, 0, 0, 0, 0.0, 0.0)
     free(levels)
+
+
+def fill_subsets(
+    const double[:, ::1] matrix, const double[::1] diagonal, const double[::1] floor,
+    const double[::1] offset, const double[::1] slope, double det_weight,
+    const double[::1] log_odds, Py_ssize_t node, const Py_ssize_t[::1] candidates,
+    const Py_ssize_t[::1] kept, Py_ssize_t base_column, double[:, ::1] out,
+):
+    """Write the scores of all subsets of the candidates, without any outsider.
+
+    Parameters
+    ----------
+    matrix, diagonal, floor, offset, slope, det_weight, log_odds, node
+        As in :func:`select_parents`.
+    candidates : (K,) array
+        The candidates.
+    kept : (l,) array
+        Parents that every set has beside them.
+    base_column : int
+        The column of `out` for the scores.
+    out : (2^K, out_width) array
+        The table.
+    """
+    cdef:
+        Walk walk
+        Py_ssize_t n_candidates = candidates.shape[0], n_kept = kept.shape[0]
+        # the child, its candidates, and what it keeps
+        Py_ssize_t n_all = 1 + n_candidates + n_kept
+        Py_ssize_t width = (n_all + 3) // 4 * 4  # whole vectors
+        Py_ssize_t i, j, variable
+        double log_det = 0.0, log_prior = 0.0, pivot
+        Py_ssize_t *variables = <Py_ssize_t *> malloc(2 * n_all * sizeof(Py_ssize_t))
+        Py_ssize_t *columns = variables + n_all
+        double *levels = <double *> calloc(
+            ((n_candidates + 1) * (n_candidates + 2) + n_kept + 2) * width,
+            sizeof(double),
+        )
+        double *rows_of_kept
+        double *floors
+        double *bias
+        double *row
+        double *target
+    if variables == NULL or levels == NULL:
+        free(variables)
+        free(levels)
+        raise MemoryError
+    walk.n_candidates = n_candidates
+    walk.width = width
+    walk.level_size = (n_candidates + 2) * width
+    walk.levels = levels
+    rows_of_kept = levels + (n_candidates + 1) * walk.level_size
+    floors = rows_of_kept + n_kept * width
+    bias = floors + width
+    walk.child_column = 0
+    walk.columns = columns
+    walk.floor = floors
+    walk.bias = NULL
+    walk.candidate_bias = bias
+    walk.offset = &offset[0] + n_kept
+    walk.slope = &slope[0] + n_kept
+    walk.det_weight = det_weight
+    walk.extended = False
+    walk.out = &out[0, 0]
+    walk.out_width = out.shape[1]
+    walk.base_column = base_column
+    with nogil:
+        variables[0] = node
+        for i in range(n_candidates):
+            variables[1 + i] = candidates[i]
+            columns[i] = 1 + i
+            bias[i] = log_odds[candidates[i]]
+        for i in range(n_kept):
+            variables[1 + n_candidates + i] = kept[i]
+        for i in range(n_all):
+            variable = variables[i]
+            floors[i] = floor[variable]
+            row = row_of(levels, rows_of_kept, i, n_candidates, width)
+            for j in range(n_all):
+                row[j] = matrix[variable, variables[j]]
+        for i in range(1 + n_candidates, n_all):
+            row = row_of(levels, rows_of_kept, i, n_candidates, width)
+            pivot = max(row[i], floors[i])
+            log_det += skb_log(pivot)
+            log_prior += log_odds[variables[i]]
+            for j in range(n_all):
+                if j <= n_candidates or j > i:
+                    target = row_of(levels, rows_of_kept, j, n_candidates, width)
+                    skb_subtract_multiple(target, target, row, row[j] / pivot, width)
+        visit(&walk, 0, 0, 0, log_det, log_prior)
+    free(variables)
+    free(levels)
+
+
+cdef inline double *row_of(
+    double *levels, double *rows_of_kept, Py_ssize_t i, Py_ssize_t n_candidates,
+    Py_ssize_t width,
+) noexcept nogil:
+    """The row of the child, of a candidate, or of a parent that is kept."""
+    if i <= n_candidates:
+        return levels + i * width
+    return rows_of_kept + (i - 1 - n_candidates) * width
 
 
 cdef double add_parent(

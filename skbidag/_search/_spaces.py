@@ -25,6 +25,7 @@ from skbidag._search._expansion import (
 )
 from skbidag._search._free_orders import FreeOrders, is_affordable
 from skbidag._search._hubs import without_needless_room
+from skbidag._search._local import LocalSearch
 from skbidag._search._orders import (
     LEAST_GAIN,
     climb_once,
@@ -372,6 +373,7 @@ class SpaceSearch:
             # with many variables reversals come nearer to the best DAG, and faster
             if self.order is None and not self.many:
                 self.set_out(self.free.start())
+            self.local = once_per_dag(LocalSearch(problem, limit, self.pairs, stop))
         self.turned = once_per_dag(turned_edges, problem, settings, self.free)
 
     def set_out(self, adjacency):
@@ -494,7 +496,9 @@ class SpaceSearch:
         return order
 
     def improve(self, adjacency):
-        """A better DAG that reversals lead to, or else orders without a space, or None.
+        """A better DAG that reversals lead to, local steps or orders without a space.
+
+        None where there is none. The first that is found will do: the search goes on.
 
         With many variables and without these, also from fresh starts: what one has over
         the present DAG reversals often show first, and each may be better in some
@@ -504,6 +508,10 @@ class SpaceSearch:
         if better is not None or self.stop:
             return better
         if self.free is not None:
+            # with a thousand variables local steps would take seconds
+            better = None if self.many else self.local(adjacency)
+            if better is not None or self.stop:
+                return better
             return self.free.improve(adjacency, self.problem.log_score(adjacency))
         for order in self.fresh_orders() if self.many else ():
             fresh = self.tables.best_dag(order)

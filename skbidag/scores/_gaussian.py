@@ -105,17 +105,17 @@ class GaussianScore(BaseScore):
         )
 
     def fill_table(self, node, candidates, outsiders, base_column, out, columns=None):
+        candidates = np.ascontiguousarray(candidates, dtype=np.intp)
+        if len(outsiders) == 0:
+            self._fill_subsets(node, candidates, (), base_column, out)
+            return
         # The kernel's columns are those of the table, then the candidates, which a
-        # table with a column for every variable has already. Without outsiders they
-        # are the node and its candidates, which is all that the walk needs.
+        # table with a column for every variable has already.
         terms, log_odds = self.node_terms(node), self.log_prior_odds_[:, node]
-        candidates = np.asarray(candidates, dtype=np.intp)
         outsiders = np.asarray(outsiders, dtype=np.intp)
         n, n_candidates = len(terms.matrix), len(candidates)
         # variable n is nobody: padding to whole vectors
-        if len(outsiders) == 0:
-            table_width, where = 1, np.append(node, candidates)
-        elif columns is None:
+        if columns is None:
             table_width, where = -(-n // 4) * 4, np.arange(n)
         else:
             table_width = out.shape[1]
@@ -157,6 +157,18 @@ class GaussianScore(BaseScore):
         if table is not out:
             out[:, outsiders] = table[:, outsiders]
             out[:, base_column] = table[:, base]
+
+    def fill_subsets(self, node, candidates, kept, out):
+        self._fill_subsets(node, candidates, kept, 0, out[:, None])
+
+    def _fill_subsets(self, node, candidates, kept, base_column, out):
+        _gaussian.fill_subsets(
+            *self._of_node(node),
+            np.ascontiguousarray(candidates, dtype=np.intp),
+            np.ascontiguousarray(kept, dtype=np.intp),
+            base_column,
+            out,
+        )
 
     def addition_scores(self, node, parents):
         if len(parents) == self.n_features_in_ - 1:

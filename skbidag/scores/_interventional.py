@@ -158,6 +158,9 @@ class InterventionalScore(BaseScore):
     def fill_table_beside(self, parent, floor, node, *args, **kwargs):
         self.scores_[node].fill_table_beside(parent, floor, node, *args, **kwargs)
 
+    def fill_subsets(self, node, candidates, kept, out):
+        self.scores_[node].fill_subsets(node, candidates, kept, out)
+
     def addition_scores(self, node, parents):
         return self.scores_[node].addition_scores(node, parents)
 

@@ -50,6 +50,10 @@ class TemperedScore(BaseScore):
         )
         np.multiply(out, self.power, out=out)
 
+    def fill_subsets(self, node, candidates, kept, out):
+        self.score.fill_subsets(node, candidates, kept, out)
+        np.multiply(out, self.power, out=out)
+
     def addition_scores(self, node, parents):
         return self.power * self.score.addition_scores(node, parents)
 

@@ -33,6 +33,10 @@ from skbidag._sklearn import _check_feature_names, _check_n_features, _num_sampl
 from skbidag.graphs import align_labels, check_adjacency, is_dag
 from skbidag.scores._density import automatic_penalty
 
+# Up to so many variables `fill_subsets` takes what it is asked for from a table of all
+# their subsets.
+_MOST_IN_ONE_TABLE = 16
+
 
 class BaseScore(ABC, BaseEstimator):
     """Base class of decomposable scores.
@@ -285,6 +289,30 @@ class BaseScore(ABC, BaseEstimator):
         """
         # asked of scores alone whose `grows_tables` is true
         raise NotImplementedError(f"{type(self).__name__} does not grow tables")
+
+    def fill_subsets(self, node, candidates, kept, out):
+        """Write the score of every subset of `candidates`, beside parents that stay.
+
+        Parameters
+        ----------
+        node : int
+            The child.
+        candidates : ndarray of int
+            Its K candidates. Bit k of an entry's number stands for ``candidates[k]``.
+        kept : ndarray of int
+            Parents that every set has.
+        out : ndarray of shape (2**K,)
+            The scores.
+        """
+        everything = np.append(candidates, kept).astype(np.intp)
+        if len(everything) <= _MOST_IN_ONE_TABLE:
+            table = np.empty((1 << len(everything), 1))
+            self.fill_table(node, everything, everything[:0], 0, table)
+            out[:] = table[len(table) - len(out) :, 0]
+            return
+        for mask in range(len(out)):
+            subset = [int(c) for k, c in enumerate(candidates) if mask >> k & 1]
+            out[mask] = self._finite_score(node, [*subset, *map(int, kept)])
 
     def _finite_score(self, node, parents):
         """Give the local score; sums over a table cannot hold an infinite one."""
