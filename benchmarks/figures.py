@@ -788,7 +788,7 @@ def draw_peers():
 
 def draw_dibs():
     """DiBS beside our samplers: accuracy against time, and at the end of the runs."""
-    rows = [row for row in read_results("dibs") if row["status"] == ""]
+    rows = [row for row in read_results("dibs") if not row.get("status")]
     sizes = list(dict.fromkeys(row["n"] for row in rows))
     names = {"E-SHD-cpdag": "E-SHD of CPDAGs", "AP": "average precision"}
     methods = list(dict.fromkeys(row["method"] for row in rows))

@@ -1,6 +1,6 @@
 """The search for the best DAG beside other packages' searches, by one score.
 
-    python benchmarks/peers.py           # three quarters of an hour on one core
+    python benchmarks/peers.py           # an hour and more on one core
     python benchmarks/peers.py --quick   # a minute
     python benchmarks/peers.py --graphs erdos_renyi --variables 1000
 
