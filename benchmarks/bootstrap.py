@@ -128,7 +128,7 @@ def reliability(probability, there):
         chosen = bins == k
         yield {
             "bin": float(BINS[k]),
-            "edges": int(chosen.sum()),
+            "places": int(chosen.sum()),
             "probability": float(probability[chosen].mean()),
             "share": float(there[chosen].mean()),
         }
