@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from helpers import all_dags, read_data, read_exact_posterior
+from skbidag import OrderMCMCStructure
 from skbidag.scores import BDe, BGe
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -365,6 +366,17 @@ def test_covariance_of_a_network(benchmark):
     np.testing.assert_allclose(
         density(X), real.normal(real.network_covariance(X, chain))(X)
     )
+    # without a network: the density of a complete DAG
+    model = OrderMCMCStructure(
+        BGe(edge_penalty=1.0),
+        search_space="full",
+        required_edges=complete,
+        n_iter=100,
+        n_draws=1,
+        n_chains=1,
+    )
+    expected = model.fit(X).score_samples(X)
+    np.testing.assert_allclose(real.full_bayes(X, 0)(X), expected)
 
 
 @pytest.mark.slow
