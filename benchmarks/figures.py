@@ -704,7 +704,7 @@ def draw_bootstrap():
         ax.plot([0, 1], [0, 1], color="0.7", lw=1)
         for method, color, marker in zip(methods, COLORS, MARKERS, strict=False):
             # a share of fewer says little
-            bins = [r for r in here if r["method"] == method and r["places"] >= 10]
+            bins = [r for r in here if r["method"] == method and r["places"] >= 20]
             ax.plot(
                 values(bins, "probability"),
                 values(bins, "share"),
@@ -721,10 +721,10 @@ def draw_bootstrap():
     legend_below(figure, axes)
     save(figure, "bootstrap")
 
-    def with_error(row, what, form=".4f"):
-        error = row[f"{what} error"]
-        error = f" ± {error:.4f}" if isinstance(error, float) else ""
-        return f"{row[what]:{form}}{error}"
+    def behind(row, what):
+        if row["method"] == "posterior":
+            return "-"
+        return f"{row[what]:+.4f} ± {row[f'{what} error']:.4f}"
 
     rows = [row for row in read_results("bootstrap") if row["edges"] == "directed"]
     write_table(
@@ -746,9 +746,9 @@ def draw_bootstrap():
             [
                 *(row[what] for what in ("n", "parents", "N", "method", "graphs")),
                 f"{row['Brier']:.4f}",
-                with_error(row, "Brier behind", "+.4f"),
+                behind(row, "Brier behind"),
                 f"{row['log loss']:.3f}",
-                with_error(row, "log loss behind", "+.4f"),
+                behind(row, "log loss behind"),
                 row["seconds"],
             ]
             for row in rows
