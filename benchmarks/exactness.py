@@ -72,7 +72,7 @@ def make_data(score, n, rng):
     """Rows for a score, no column with one value: estimators give those no edges."""
     while True:
         data = draw_data(score, n, rng)
-        if (data != data[0]).any(axis=0).all():
+        if all(len(set(column)) > 1 for column in np.asarray(data, dtype=object).T):
             return data
 
 

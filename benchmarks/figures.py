@@ -810,19 +810,19 @@ def draw_peers():
 def draw_real():
     """Held-out density of each model less that of the posterior."""
     rows = read_results("real")
-    models = list(dict.fromkeys(row["model"] for row in rows))
+    models = dict.fromkeys(row["model"] for row in rows if row["model"] != "posterior")
     table = []
     for (how, name), group in sorted(groups(rows, "how", "table").items()):
         by_model = {row["model"]: row for row in group}
         cells = [by_model["posterior"]["density"]]
-        for model in models[1:]:
+        for model in models:
             row = by_model.get(model)
             cells.append(
                 f"{row['difference']:+.2f} ± {row['error']:.2f}" if row else ""
             )
         table.append([name, "all" if how == "all" else "few", *cells])
     columns = {"table": "", "training rows": "", "posterior": ".2f"}
-    write_table("real", "real", columns | dict.fromkeys(models[1:], ""), table)
+    write_table("real", "real", columns | dict.fromkeys(models, ""), table)
 
 
 def draw_load():
