@@ -69,6 +69,14 @@ FEWEST = 30
 
 
 def make_data(score, n, rng):
+    """Rows for a score, no column with one value: estimators give those no edges."""
+    while True:
+        data = draw_data(score, n, rng)
+        if all(len(set(column)) > 1 for column in np.asarray(data, dtype=object).T):
+            return data
+
+
+def draw_data(score, n, rng):
     """Rows for a score; effects are weak and rows few, so that edges are uncertain."""
     seed = int(rng.integers(2**31))
     n_rows = int(rng.integers(30, 120))

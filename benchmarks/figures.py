@@ -692,68 +692,91 @@ def draw_exactness():
 
 def draw_bootstrap():
     """Posterior probabilities and bootstrap shares: reliability, and scores."""
-    curves = read_results("bootstrap_reliability")
+    curves = [
+        row
+        for row in read_results("bootstrap_reliability")
+        if row["edges"] == "directed" and row["n"] == 10
+    ]
     methods = list(dict.fromkeys(row["method"] for row in curves))
-    chosen = sorted({(row["kind"], row["N"]) for row in curves})
-    figure, axes = panels(len(chosen), n_columns=2, height=2.6)
-    for ax, (kind, n_rows) in zip(axes, chosen, strict=True):
+    settings = groups(curves, "parents", "N")
+    figure, axes = panels(len(settings), n_columns=2, height=2.6)
+    for ax, ((parents, n_rows), here) in zip(axes, settings.items(), strict=True):
         ax.plot([0, 1], [0, 1], color="0.7", lw=1)
         for method, color, marker in zip(methods, COLORS, MARKERS, strict=False):
-            mine = [
-                row
-                for row in curves
-                if (row["method"], row["kind"], row["N"]) == (method, kind, n_rows)
-            ]
-            points = []
-            for _, group in sorted(groups(mine, "bin").items()):
-                edges = values(group, "edges")
-                if edges.sum() >= 10:  # a share of fewer says little
-                    points.append(
-                        [
-                            np.average(values(group, what), weights=edges)
-                            for what in ("probability", "share")
-                        ]
-                    )
-            if points:
-                x, y = np.transpose(points)
-                ax.plot(x, y, color=color, marker=marker, ms=4, label=method)
+            # a share of fewer says little
+            bins = [r for r in here if r["method"] == method and r["places"] >= 20]
+            ax.plot(
+                values(bins, "probability"),
+                values(bins, "share"),
+                color=color,
+                marker=marker,
+                ms=4,
+                label=method,
+            )
         ax.set(
-            title=f"{kind} edges, {n_rows:.0f} rows",
+            title=f"{parents:.0f} parent{'s'[: int(parents > 1)]}, {n_rows:.0f} rows",
             xlabel="probability",
             ylabel="share that is there",
         )
     legend_below(figure, axes)
     save(figure, "bootstrap")
 
-    rows = read_results("bootstrap")
-    table = []
-    for (n, n_rows, kind), group in groups(rows, "n", "N", "edges").items():
-        for row in group:
-            table.append(
-                [
-                    *(n, n_rows, kind, row["method"], row["graphs"]),
-                    *(
-                        f"{row[what]:.4f} ± {row[f'{what} error']:.4f}"
-                        for what in ("Brier", "log loss")
-                    ),
-                    row["seconds"],
-                ]
-            )
+    def behind(row, what):
+        if row["method"] == "posterior":
+            return "-"
+        return f"{row[what]:+.4f} ± {row[f'{what} error']:.4f}"
+
+    rows = [row for row in read_results("bootstrap") if row["edges"] == "directed"]
     write_table(
         "bootstrap",
         "bootstrap",
         {
             "n": ".0f",
+            "parents": ".0f",
             "N": ".0f",
-            "edges": "",
             "probabilities": "",
             "graphs": ".0f",
             "Brier score": "",
+            "behind": "",
             "log loss": "",
+            "log loss behind": "",
             "seconds": ".1f",
         },
-        table,
+        [
+            [
+                *(row[what] for what in ("n", "parents", "N", "method", "graphs")),
+                f"{row['Brier']:.4f}",
+                behind(row, "Brier behind"),
+                f"{row['log loss']:.3f}",
+                behind(row, "log loss behind"),
+                row["seconds"],
+            ]
+            for row in rows
+        ],
     )
+
+
+def draw_coverage():
+    """Shares of effects in the middle of their posterior, and in intervals."""
+
+    def with_z(row, what, z):
+        return f"{row[what]:.3f} ({row[z]:+.1f})"
+
+    table = [
+        [
+            *(row[what] for what in ("kind", "data", "which", "networks", "effects")),
+            with_z(row, "inside 50", "z 50"),
+            with_z(row, "inside 90", "z 90"),
+            with_z(row, "interval", "z interval"),
+            row["holds"],
+            row["p"],
+        ]
+        for row in read_results("coverage")
+    ]
+    columns = {"variables": "", "data": "", "of": "", "networks": ".0f"}
+    columns |= {"effects": ".0f", "in 50 % (z)": "", "in 90 % (z)": ""}
+    columns |= {"in interval (z)": "", "draws in it": ".3f", "p": ".2f"}
+    write_table("coverage", "coverage", columns, table)
 
 
 def draw_peers():
@@ -828,19 +851,19 @@ def draw_dibs():
 def draw_real():
     """Held-out density of each model less that of the posterior."""
     rows = read_results("real")
-    models = list(dict.fromkeys(row["model"] for row in rows))
+    models = dict.fromkeys(row["model"] for row in rows if row["model"] != "posterior")
     table = []
     for (how, name), group in sorted(groups(rows, "how", "table").items()):
         by_model = {row["model"]: row for row in group}
         cells = [by_model["posterior"]["density"]]
-        for model in models[1:]:
+        for model in models:
             row = by_model.get(model)
             cells.append(
                 f"{row['difference']:+.2f} ± {row['error']:.2f}" if row else ""
             )
         table.append([name, "all" if how == "all" else "few", *cells])
     columns = {"table": "", "training rows": "", "posterior": ".2f"}
-    write_table("real", "real", columns | dict.fromkeys(models[1:], ""), table)
+    write_table("real", "real", columns | dict.fromkeys(models, ""), table)
 
 
 def draw_load():
@@ -917,6 +940,7 @@ STUDIES = {
     "dynamic": (draw_dynamic, ["dynamic"], []),
     "exactness": (draw_exactness, ["exactness"], ["exactness"]),
     "bootstrap": (draw_bootstrap, ["bootstrap"], ["bootstrap"]),
+    "coverage": (draw_coverage, ["coverage"], []),
     "peers": (draw_peers, ["peers"], []),
     "dibs": (draw_dibs, ["dibs"], ["dibs"]),
     "real": (draw_real, ["real"], []),

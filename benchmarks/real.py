@@ -15,15 +15,18 @@ orders         the same of OrderMCMCStructure
 BIC search     this package's best DAG by BIC, coefficients by least squares
 hill climbing  pgmpy's, likewise (left out with more than 15 columns, and in `few`)
 tree           Chow & Liu's, likewise
+full, Bayes    a normal distribution without a network, with BGe's prior: a complete
+               DAG, its parameters integrated out as those of the sampled DAGs are
 full           a normal distribution with the training rows' covariance
 Ledoit-Wolf    the same, shrunk
 glasso         graphical lasso, its penalty by cross-validation
 
-Every model but the first two is a normal distribution with one covariance matrix. The
-tables are installed with scikit-learn and statsmodels, and what statsmodels calls
-`cpunish`, `statecrime` and so on has its terms beside it (`statsmodels.datasets`);
-Sachs' cells are in a package of their own (``pip install --no-deps cdt``), and left out
-where it is not installed.
+The first two and `full, Bayes` integrate parameters out, so that their tails are as
+wide as few rows make them; all others are one normal distribution. The tables are
+installed with scikit-learn and statsmodels, and what statsmodels calls `cpunish`,
+`statecrime` and so on has its terms beside it (`statsmodels.datasets`); Sachs' cells
+are in a package of their own (``pip install --no-deps cdt``), and left out where it is
+not installed.
 
 wine           178 wines, 13 chemical analyses (UCI; CC BY 4.0)
 diabetes       442 patients, 10 measures and the progress after a year (Efron et al.
@@ -46,6 +49,7 @@ import numpy as np
 from common import Table, earlier_results, installed, write_results
 from others import SEARCHES
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+from scipy.stats import multivariate_t
 from sklearn.covariance import (
     EmpiricalCovariance,
     GraphicalLassoCV,
@@ -60,7 +64,7 @@ from skbidag import (
     PartitionMCMCStructure,
 )
 from skbidag.graphs import _consistent_extension, topological_order
-from skbidag.scores import GaussianBIC
+from skbidag.scores import BGe, GaussianBIC
 
 LARGEST_CLIMB = 15
 
@@ -186,6 +190,15 @@ def tree(X, seed):
     return normal(network_covariance(X, adjacency))
 
 
+def full_bayes(X, seed):
+    """The posterior predictive density of all columns under BGe's prior."""
+    score = BGe(edge_penalty=1.0).fit(X)
+    worth = score.alpha_mu + len(X)
+    df = worth + 2
+    shape = score.scatter_ * (worth + 1) / (worth * df)
+    return multivariate_t(score.posterior_mean_, shape, df).logpdf
+
+
 def covariance_of(estimator):
     """A normal distribution with the covariance of a scikit-learn estimator."""
 
@@ -201,6 +214,7 @@ MODELS = {
     "BIC search": bic_search,
     "hill climbing": hill_climbing,
     "tree": tree,
+    "full, Bayes": full_bayes,
     "full": covariance_of(EmpiricalCovariance),
     "Ledoit-Wolf": covariance_of(LedoitWolf),
     "glasso": covariance_of(GraphicalLassoCV),
@@ -239,10 +253,10 @@ def held_out(X, how, model, n_splits):
     return np.array(densities), seconds / n_splits
 
 
-def compare(name, X, how, n_splits):
+def compare(name, X, how, n_splits, models):
     """Rows of the results, one for each model."""
     reference = None
-    for model in MODELS:
+    for model in ("posterior", *models):
         climbs = model == "hill climbing"
         if climbs and (
             X.shape[1] > LARGEST_CLIMB
@@ -269,32 +283,39 @@ def compare(name, X, how, n_splits):
 
 
 def main():
+    others = [model for model in MODELS if model != "posterior"]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--splits", type=int, default=10, help="of each table")
     parser.add_argument("--tables", nargs="+", choices=TABLES, help="some alone")
+    parser.add_argument("--models", nargs="+", choices=others, help="some alone")
     parser.add_argument("--quick", action="store_true", help="to see that it works")
     arguments = parser.parse_args()
     note, names = "", arguments.tables or list(TABLES)
+    models = arguments.models or others
     if installed("cdt") == "not installed":
         names = [name for name in names if name != "Sachs"]
     if arguments.quick:
         note, names, arguments.splits = "quick run, to be replaced", ["states"], 3
-        MODELS.pop("hill climbing")
+        models = [model for model in models if model != "hill climbing"]
     table = Table(
         "table:>9 how:>4 model:>14 density:.3f difference:+.3f error:.3f seconds:.2f"
     )
     rows = []
-    if arguments.tables and not arguments.quick:
-        again = f"{', '.join(names)} again"
+    if (arguments.tables or arguments.models) and not arguments.quick:
+        again = f"{'; '.join(models)} of {', '.join(names)}"
         rows, note = earlier_results(
-            "real", lambda row: row["table"] not in names, again
+            "real",
+            lambda row: (
+                row["table"] not in names or row["model"] not in ("posterior", *models)
+            ),
+            again,
         )
     for name in names:
         X = TABLES[name]()
         for how in ("all", "few"):
-            for row in compare(name, X, how, arguments.splits):
+            for row in compare(name, X, how, arguments.splits, models):
                 rows.append(row)
                 table.add(row)
         write_results("real", rows, packages=("statsmodels", "pgmpy"), note=note)

@@ -235,6 +235,30 @@ def completed(completion, cells):
     return rows
 
 
+@dataclass(frozen=True)
+class Completions:
+    """What was drawn for missing cells, several times.
+
+    Attributes
+    ----------
+    completion : Completion
+        How cells are drawn.
+    cells : list of ndarray
+        For each draw the missing cells of the rows to learn from.
+    """
+
+    completion: Completion
+    cells: list
+
+    def __len__(self):
+        return len(self.cells)
+
+    def scores(self):
+        """Yield the score of each completion, made when it is asked for."""
+        for cells in self.cells:
+            yield self.completion.score_of(completed(self.completion, cells))
+
+
 def completions_of(completion, runs, burn_in):
     """Completed rows from the chains, a few of each.
 

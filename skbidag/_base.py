@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbidag._augmentation import (
     AugmentedSettings,
     AugmentedWalk,
+    Completions,
     best_dag_of,
     completions_of,
     search_with_holes,
@@ -187,7 +188,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         )
         context.call_on_fit_task_begin(estimator=self, X=X)
         problem = self._pose(X, sample_weight, interventions)
-        for name in ("missing_draws_", "_table_with_holes"):
+        for name in ("missing_draws_", "_completions", "_table_with_holes"):
             vars(self).pop(name, None)
         if problem.completion is not None:
             self._table_with_holes = X
@@ -241,6 +242,8 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         """Learned attributes from completed rows, and the score of all of them."""
         self.score_ = score
         self.missing_draws_ = completion.tables(self._table_with_holes, rows)
+        missing = completion.holes.missing
+        self._completions = Completions(completion, [own[missing] for own in rows])
 
     def _tempered(self, problem):
         """The problem whose posterior is the power that chains draw from."""

@@ -26,7 +26,7 @@ from skbidag._core import _graphs
 from skbidag._core._intervene import Elimination, simulate
 from skbidag._data import Seed, names_of, resolve_index, unique_rows
 from skbidag._frames import make_frame
-from skbidag._mixed_effects import simulated_effects
+from skbidag._mixed_effects import MOST_DAGS, simulated_effects
 from skbidag._predictive._parameters import draw_dirichlet
 from skbidag._sklearn import HasMethods, Interval, validate_params
 from skbidag.scores import (
@@ -207,6 +207,10 @@ def causal_effects(
     for all values of the cause; `mean` is the mean of the draws. Combinations of
     categories that the data do not have are as uncertain as the prior makes them.
 
+    Where cells are missing, the parameters of each DAG are drawn given one of several
+    completions, so that intervals are as wide as the missing cells make them. The best
+    DAG alone has its parameters from the mean of the completions' statistics.
+
     Examples
     --------
     >>> from skbidag import PartitionMCMCStructure, causal_effects
@@ -236,8 +240,40 @@ def causal_effects(
         draws_per_dag=draws_per_dag,
     )
     rng = check_random_state(random_state)
-    effects = _effects(estimator.score_, samples, question, rng)
+    completions = getattr(estimator, "_completions", None)
+    if completions is None or len(completions) > len(samples):
+        effects = _effects(estimator.score_, samples, question, rng)
+    else:
+        effects = _effects_given(completions, samples, question, rng)
     return replace(effects, _template=getattr(estimator, "_template", None))
+
+
+def _effects_given(completions, samples, question, rng):
+    """Posterior of the effects where cells are missing.
+
+    Parameters are as uncertain as the cells leave them: those of a DAG are drawn given
+    the completion that was drawn at about the same time.
+    """
+    # chains one after the other, as completions are
+    packed = samples.packed.reshape(1, -1, *samples.packed.shape[2:])
+    parts = np.array_split(packed, len(completions), axis=1)
+    question = replace(question, n_parts=len(parts))
+    effects = [
+        _effects(score, samples.with_dags(part), question, rng)
+        for score, part in zip(completions.scores(), parts, strict=True)
+    ]
+    shares = [part.shape[1] / len(samples) for part in parts]
+
+    def average(what):
+        of_parts = [getattr(part, what) for part in effects]
+        return np.average(of_parts, axis=0, weights=shares)
+
+    return replace(
+        effects[0],
+        draws=np.concatenate([part.draws for part in effects]),
+        mean=average("mean"),
+        probability_nonzero=average("probability_nonzero"),
+    )
 
 
 def _in_words(labels):
@@ -261,6 +297,8 @@ class _Question:
         What the variables are called.
     draws_per_dag : int
         How often parameters are drawn for each DAG.
+    n_parts : int
+        How often it is asked, of a part of the DAGs each time.
     """
 
     causes: list
@@ -268,6 +306,7 @@ class _Question:
     compared: Mapping | None
     labels: list
     draws_per_dag: int
+    n_parts: int = 1
 
 
 def _indices(variables, n_features, names, parameter):
@@ -349,8 +388,9 @@ def _(score: MixedParameterScore, samples, question, rng):
             "interventions and outcomes must have a number or a variable with two "
             "categories."
         )
+    most = MOST_DAGS // question.n_parts
     draws = simulated_effects(
-        score, samples, settings, columns, question.draws_per_dag, rng
+        score, samples, settings, columns, question.draws_per_dag, rng, most
     )
     ends = np.ix_([i for i, *_ in settings], [j for j, _ in columns])
 

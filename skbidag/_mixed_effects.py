@@ -24,7 +24,7 @@ N_ROWS = 256
 MOST_DAGS = 400
 
 
-def simulated_effects(score, samples, settings, columns, repeats, rng):
+def simulated_effects(score, samples, settings, columns, repeats, rng, most=MOST_DAGS):
     """Draws of the effects of settings on outcomes.
 
     Parameters
@@ -42,13 +42,15 @@ def simulated_effects(score, samples, settings, columns, repeats, rng):
         How often parameters are drawn for each DAG.
     rng : RandomState
         Source of the draws.
+    most : int, default=MOST_DAGS
+        How many of the DAGs count.
 
     Returns
     -------
     draws : ndarray of shape (n_draws, n_settings, n_columns)
         The effects; exactly 0 where no path leads from the cause to the outcome.
     """
-    n_dags = min(MOST_DAGS, len(samples))
+    n_dags = min(most, len(samples))
     chosen = np.linspace(0, len(samples) - 1, n_dags).astype(int)
     draws = [
         _Network(score, dag, rng).effects(settings, columns)

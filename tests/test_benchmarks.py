@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from helpers import all_dags, read_data, read_exact_posterior
+from skbidag import OrderMCMCStructure
 from skbidag.scores import BDe, BGe
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -365,6 +366,17 @@ def test_covariance_of_a_network(benchmark):
     np.testing.assert_allclose(
         density(X), real.normal(real.network_covariance(X, chain))(X)
     )
+    # without a network: the density of a complete DAG
+    model = OrderMCMCStructure(
+        BGe(edge_penalty=1.0),
+        search_space="full",
+        required_edges=complete,
+        n_iter=100,
+        n_draws=1,
+        n_chains=1,
+    )
+    expected = model.fit(X).score_samples(X)
+    np.testing.assert_allclose(real.full_bayes(X, 0)(X), expected)
 
 
 @pytest.mark.slow
@@ -416,3 +428,68 @@ def test_chains_do_not_drift(benchmark):
 def test_fits_that_are_interrupted(benchmark):
     rows = benchmark("load").interrupts(2, n_iter=20_000)
     assert [row["outcome"] for row in rows] == ["ok", "ok"]
+
+
+def contrast(cause, outcome, level):
+    """Mean difference, or slope, of an outcome, and its standard error."""
+    if level is None:
+        weight = cause - cause.mean()
+        weight /= weight @ weight
+    else:
+        inside, outside = cause == level, cause == 0
+        weight = inside / inside.sum() - outside / outside.sum()
+    error = np.sqrt(((weight * (outcome - outcome.mean())) ** 2).sum())
+    return weight @ outcome, error
+
+
+@pytest.mark.parametrize("kind", ["numbers", "categories", "mixed"])
+def test_effects_of_a_network_are_those_of_its_rows(benchmark, kind):
+    coverage = benchmark("coverage")
+    rng = np.random.default_rng(7)
+    divides, _ = coverage.KINDS[kind]
+    dag = np.triu(np.ones((4, 4), dtype=bool), 1) & ~(~divides[:, None] & divides)
+    dag[0, 3] = False
+    network = coverage.Network(rng, dag, divides)
+    effects = iter(network.effects())
+    for cause in range(4):
+        cells = np.zeros((20_000, 4), dtype=bool)
+        cells[:, cause] = True
+        X = network.draw_rows(rng, cells)
+        for level in (1, 2) if divides[cause] else (None,):
+            row = iter(next(effects))
+            for j in range(4):
+                outcomes = [X[:, j] == k for k in (1, 2)] if divides[j] else [X[:, j]]
+                for outcome in outcomes:
+                    expected = next(row)
+                    if j == cause:
+                        assert np.isnan(expected)
+                        continue
+                    # values are set at random: what they do, comparisons tell
+                    found, error = contrast(X[:, cause], outcome, level)
+                    assert abs(found - expected) <= 4 * error + 1e-12
+
+
+def test_effects_lie_where_their_posterior_says(benchmark):
+    coverage = benchmark("coverage")
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(999, 2000))
+    true = rng.normal(size=2000)
+    true[:500] = draws[:, :500] = 0.0  # ties
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    case = coverage.judge(rng, true, draws, low, high, np.ones(2000))
+    shares = np.array([effect["share"] for effect in case])
+    assert stats.kstest(shares, "uniform").pvalue > 0.01
+    all_, likely = coverage.summarize([case[:1000], case[1000:]], rng)
+    assert (all_["networks"], likely["effects"]) == (2, 2000)
+    assert all_["holds"] == pytest.approx((500 + 0.9 * 1500) / 2000, abs=0.002)
+    assert all_["interval"] == pytest.approx(all_["holds"], abs=0.03)
+    assert all_["inside 50"] == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", ["observed", "interventions", "holes"])
+def test_coverage_of_effects(benchmark, data):
+    rows = list(benchmark("coverage").study("numbers", data, 2, 40, 0))
+    assert rows[0]["effects"] == 24
+    # effects of two networks, which depend on each other
+    assert 0.6 < rows[0]["inside 90"] <= 1.0

@@ -509,3 +509,53 @@ def test_effects_of_categories_as_a_frame():
     frame = causal_effects(model, ["a"], ["b"], random_state=0).to_frame()
     assert list(frame["intervention"]) == ["a=y"]
     assert list(frame["outcome"]) == ["b=2"]
+
+
+def test_intervals_are_as_wide_as_missing_cells_make_them():
+    """Rows without the outcome say nothing about what it does given its cause."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(120, 2))
+    X[:, 1] += 0.5 * X[:, 0]
+    X[rng.random(120) < 0.6, 1] = np.nan
+    model = OrderMCMCStructure(
+        BGe(prior="paper"),
+        required_edges=[(0, 1)],
+        n_iter=5_000,
+        n_draws=800,
+        n_chains=2,
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        drawn = causal_effects(model.fit(X), [0], [1], random_state=0)
+        model.set_params(missing="drop").fit(X)
+    exact = causal_effects(model, [0], [1], random_state=0)
+    assert drawn.draws.shape == exact.draws.shape == (1600, 1, 1)
+    assert (drawn.probability_nonzero == 1).all()
+    # two thirds of the variance are between 20 completions: its error is a fifth
+    assert drawn.draws.var() == pytest.approx(exact.draws.var(), rel=0.4)
+    assert abs(drawn.mean - exact.mean) < 4 * exact.draws.std() / np.sqrt(20)
+    # one DAG has no completion of its own
+    best = IterativeSearchStructure(n_draws=0, required_edges=[(0, 1)], random_state=0)
+    assert causal_effects(best.fit(X), [0], [1]).draws.shape == (1, 1, 1)
+
+
+def test_mixed_effects_where_cells_are_missing():
+    rng = np.random.default_rng(6)
+    group = rng.integers(2, size=150).astype(float)
+    number = group + rng.normal(size=150)
+    number[:30] = np.nan
+    frame = pd.DataFrame({"group": group, "number": number})
+    model = OrderMCMCStructure(
+        categorical_features=["group"],
+        n_iter=2_000,
+        n_draws=600,
+        n_chains=1,
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(frame)
+    effects = causal_effects(model, ["group"], ["number"], random_state=0)
+    assert 380 < len(effects.draws) <= 400
+    assert 0.3 < effects.mean[0, 0] < 1.5

@@ -388,3 +388,25 @@ def test_no_continuous_causes():
     expected = np.zeros((4, 4), dtype=bool)
     expected[np.ix_([0, 2], [1, 3])] = True
     assert_array_equal(score.forbidden_edges_, expected)
+
+
+def test_cells_without_rows_are_drawn_from_the_prior_each_by_itself():
+    rng = np.random.default_rng(0)
+    cause = np.repeat([0, 1], 30)  # 2 and 3 are never seen
+    X = np.column_stack([cause, rng.integers(3, size=60), rng.normal(size=60)])
+    score = ConditionalGaussian(
+        categories=[np.arange(4), np.arange(3), None], ordinal=None
+    ).fit(X)
+    draw = np.random.RandomState(1)
+    unseen = np.array([[2.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+    levels, numbers = [], []
+    for _ in range(2000):
+        levels.append(score.draw_family(1, np.array([0]), draw)[0](unseen))
+        numbers.append(score.draw_family(2, np.array([0]), draw)[0](unseen))
+    levels, numbers = np.array(levels), np.array(numbers)
+    # a Dirichlet distribution with a twelfth for each level, the same but independent
+    variance = 1 / 3 * 2 / 3 / (1 / 4 + 1)
+    assert_allclose(levels.mean(axis=0), 1 / 3, atol=4 * np.sqrt(variance / 2000))
+    assert_allclose(levels.var(axis=0), variance, atol=0.02)
+    for draws in (levels[:, :, 0], np.tanh(numbers)):
+        assert abs(np.corrcoef(draws.T)[0, 1]) < 4 / np.sqrt(2000)

@@ -65,6 +65,9 @@ from skbidag.scores.capabilities import (
 # Scores of pairs of parents that may be computed for one node: some tenths of a second.
 MOST_PAIRS = 4000
 
+# Cells without rows that have draws of their own
+MOST_UNSEEN = 64
+
 # Sets of columns whose cells are kept for the next rows
 MOST_KEPT = 4096
 
@@ -919,8 +922,8 @@ class ConditionalGaussian(
 
         Means and covariances of each cell of the family are drawn from their posterior
         distribution, normal and inverse Wishart, and the probabilities of cells from
-        theirs, Dirichlet; the child's distribution is their conditional. Cells without
-        rows share one draw from the prior.
+        theirs, Dirichlet; the child's distribution is their conditional. A cell without
+        rows has a draw from the prior, of its own unless there are very many cells.
 
         Parameters
         ----------
@@ -1001,21 +1004,36 @@ class _DrawnCells:
 
     def __init__(self, score, cells, rng):
         self.score, self.cells = score, cells
-        n_cells, size = cells.mean.shape
+        n_known, size = len(cells.known), cells.mean.shape[1]
+        # one and the same draw for all cells without rows would make them alike
+        possible = math.prod(score.n_levels_[cells.dividers].tolist())
+        self.n_unseen = min(possible, MOST_UNSEEN) if possible > n_known else 1
+        of = np.minimum(np.arange(n_known + self.n_unseen), n_known)
+        n_cells, counts = len(of), cells.counts[of]
         pseudo_count = score.equivalent_sample_size * np.exp(-cells.log_n_cells)
-        shape = cells.counts + max(pseudo_count, np.finfo(float).tiny)
+        shape = counts + max(pseudo_count, np.finfo(float).tiny)
         # a gamma variable of a small shape may be rounded to 0, its logarithm is not
         self.log_weight = np.log(rng.standard_gamma(shape + 1.0))
         self.log_weight += np.log1p(-rng.random_sample(n_cells)) / shape
         # Bartlett's factor of a Wishart matrix
-        df = score._surplus + cells.counts + size
+        df = score._surplus + counts + size
         factor = np.tril(rng.standard_normal((n_cells, size, size)), -1)
         places = np.arange(size)
         factor[:, places, places] = np.sqrt(rng.chisquare(df[:, None] - places))
-        root = np.linalg.inv(cells.whiten) @ np.linalg.inv(factor).transpose(0, 2, 1)
+        unwhiten = np.linalg.inv(cells.whiten)[of]
+        root = unwhiten @ np.linalg.inv(factor).transpose(0, 2, 1)
         self.covariance = root @ root.transpose(0, 2, 1)
         noise = np.einsum("cij,cj->ci", root, rng.standard_normal((n_cells, size)))
-        self.mean = cells.mean + noise / np.sqrt(cells.worth)[:, None]
+        self.mean = cells.mean[of] + noise / np.sqrt(cells.worth[of])[:, None]
+
+    def _place(self, rows):
+        """Which of the draws is that of each row's cell."""
+        place, number = self.cells.place(rows), 0
+        for k in self.cells.dividers:
+            code = rows[:, k].astype(np.intp)
+            number = (number * self.score.n_levels_[k] + code) % self.n_unseen
+        n_known = len(self.cells.known)
+        return np.where(place < n_known, place, n_known + number)
 
     def _in_units(self, rows, columns):
         score, rows = self.score, self.score._seen(rows)
@@ -1036,7 +1054,7 @@ class _DrawnCells:
     def expectation(self, node, rows):
         """Expectation of a number in each row."""
         child, others, coefficients, _ = self._regression(node)
-        place = self.cells.place(rows)
+        place = self._place(rows)
         z = self._in_units(rows, self.cells.numbers[others])
         deviation = z - self.mean[place][:, others]
         expected = self.mean[place, child] + (deviation * coefficients[place]).sum(
@@ -1046,7 +1064,7 @@ class _DrawnCells:
 
     def deviation(self, node, rows):
         """Standard deviation of a number in each row."""
-        variance = self._regression(node)[3][self.cells.place(rows)]
+        variance = self._regression(node)[3][self._place(rows)]
         return self.score._unit[node] * np.sqrt(variance)
 
     def class_probabilities(self, node, rows):
@@ -1060,7 +1078,7 @@ class _DrawnCells:
         levels = self.score.n_levels_[node]
         completed = np.tile(rows, (levels, 1))
         completed[:, node] = np.repeat(np.arange(levels), len(rows))
-        place = self.cells.place(completed)
+        place = self._place(completed)
         log_p = self.log_weight[place]
         if len(self.cells.numbers):
             z = self._in_units(completed, self.cells.numbers) - self.mean[place]
