@@ -51,6 +51,9 @@ FRESH_STARTS = 2
 # and at most. (With many variables it makes sweeps instead, see `_orders.py`.)
 FRESH_SHARE = 4
 MOST_FRESH_STEPS = 100_000_000
+# Nodes that may have more parents than usual in the DAG that a search sets out from. In
+# dense networks nearly all do: their tables, up to 32 MB each, would fill the memory.
+MOST_HUBS_AT_START = 32
 # Seconds that the tables of a widened space may take.
 WIDE_SECONDS = 0.05
 
@@ -379,7 +382,10 @@ class SpaceSearch:
     def set_out(self, adjacency):
         """Let a DAG into the space, and start from there."""
         neighbors = (adjacency | adjacency.T) & ~self.problem.constraints.forbidden
-        limits = np.maximum(self.settings.max_parents, adjacency.sum(axis=0))
+        n_parents = adjacency.sum(axis=0)
+        hubs = np.argsort(-n_parents, kind="stable")[:MOST_HUBS_AT_START]
+        limits = np.full(len(n_parents), self.settings.max_parents)
+        limits[hubs] = np.maximum(limits[hubs], n_parents[hubs])
         self.permitted = make_room(
             self.permitted, neighbors, adjacency, self.problem, limits
         )
