@@ -32,12 +32,20 @@ import itertools
 import warnings
 
 import numpy as np
-from calibration import N, all_dags, draw_cells, has_constant, n_ancestors, with_holes
+from calibration import (
+    KnownPrior,
+    N,
+    all_dags,
+    draw_cells,
+    has_constant,
+    n_ancestors,
+    with_holes,
+)
 from common import Table, earlier_results, write_results
 from scipy import stats
 
 from skbidag import ExactStructure, PartitionMCMCStructure, causal_effects
-from skbidag.scores import BDe, BGe, ConditionalGaussian
+from skbidag.scores import BDe, BGe
 
 LEVELS = 3
 SHARE_OF_HOLES = 0.2
@@ -47,13 +55,6 @@ N_DRAWS = 1000
 CHAIN = {"n_iter": 20_000, "n_draws": N_DRAWS, "n_chains": 1}
 LIKELY = 0.5
 CENTRAL = {"50": 0.5, "90": 0.9}
-
-
-class KnownPrior(ConditionalGaussian):
-    """The score of mixed data with a prior that does not look at the data."""
-
-    def _scale(self, X, codes, counts):
-        return np.zeros(X.shape[1]), np.ones(X.shape[1])
 
 
 # Of each kind, which variables are categories, and the score with the prior that
