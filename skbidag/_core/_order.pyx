@@ -156,7 +156,7 @@ cdef class OrderChain(OrderState):
 
     cdef inline void inspect(self, double log_score) noexcept nogil:
         """Keep the present order if none was better, the first of equals."""
-        if log_score > self.best_log_score + 1e-12 * (1.0 + fabs(log_score)):
+        if log_score > self.best_log_score + self.least_gain(log_score):
             self.best_log_score = log_score
             self.best_order_[:] = self.order_
 
