@@ -917,6 +917,54 @@ def draw_missing():
     write_table("missing_graphs", "missing", columns, second)
 
 
+def draw_mixed():
+    """Mixed data: codings side by side, and peers beside us on the graphs they did."""
+    first, second = [], []
+    codings = ["mixed", "nominal", "categories", "numbers"]
+    peers = ["hc cg", "pc kci", "pc rcit", "ges cv"]
+    for where, group in groups(read_results("mixed"), "kind", "n", "N").items():
+        of = {
+            method: {row["graph"]: row for row in rows if row["status"] == "ok"}
+            for (method,), rows in groups(group, "method").items()
+        }
+        graphs = of["mixed"]
+        first.append(
+            [*where, len(graphs)]
+            + [
+                mean_over(of.get(method, {}), of.get(method, {}), key)
+                for key in ("ap", "shd")
+                for method in codings
+            ]
+            + [mean_over(graphs, graphs, "seconds")]
+        )
+        for peer in peers:
+            done = of.get(peer)
+            if done:
+                second.append(
+                    [*where, peer, len(done)]
+                    + [
+                        mean_over(found, done, key)
+                        for key in ("ap", "shd", "seconds")
+                        for found in (graphs, done)
+                    ]
+                )
+    columns = {"network": "", "n": ".0f", "N": ".0f"}
+    leads = {f"AP, {name}": ".2f" for name in codings}
+    leads |= {f"SHD, {name}": ".1f" for name in codings}
+    write_table(
+        "mixed", "mixed", columns | {"graphs": ".0f"} | leads | {"s": ".1f"}, first
+    )
+    leads = {"AP, mixed": ".2f", "AP, peer": ".2f", "SHD, mixed": ".1f"}
+    leads |= {"SHD, peer": ".1f", "s, mixed": ".1f", "s, peer": ".1f"}
+    columns |= {"peer": "", "graphs": ".0f"}
+    write_table("mixed_peers", "mixed", columns | leads, second)
+
+
+def mean_over(found, graphs, key):
+    """Mean of a result over some graphs; nothing where there are none."""
+    return float(np.mean([found[graph][key] for graph in graphs])) if graphs else ""
+
+
 def with_error(row, key, name, digits):
     """A mean difference, and its standard error."""
     gap, error = row[f"{key}_{name}"], row[f"{key}_{name}_error"]
@@ -946,6 +994,7 @@ STUDIES = {
     "real": (draw_real, ["real"], []),
     "load": (draw_load, ["load"], []),
     "missing": (draw_missing, ["missing", "missing_graphs"], []),
+    "mixed": (draw_mixed, ["mixed", "mixed_peers"], []),
 }
 
 
