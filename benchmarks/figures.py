@@ -44,6 +44,9 @@ STYLES = {
     for name in names
 }
 
+# What stands in an empty cell; a hyphen would begin a list there.
+NOTHING = "\N{EN DASH}"
+
 plt.switch_backend("Agg")
 plt.rcParams.update(
     {
@@ -171,7 +174,7 @@ def write_table(name, source, columns, rows):
             format(cell, form) if isinstance(cell, (int, float)) else str(cell)
             for cell, form in zip(row, columns.values(), strict=True)
         ]
-        lines.append("   " + ", ".join(f'"{cell or "-"}"' for cell in cells))
+        lines.append("   " + ", ".join(f'"{cell or NOTHING}"' for cell in cells))
     put_table(name, lines)
 
 
@@ -638,7 +641,7 @@ def draw_dynamic():
         def mean(what, method, group=group):
             of_method = [row for row in group if row["method"] == method]
             done = [row[what] for row in of_method if row["status"] == "ok"]
-            return float(np.mean(done)) if done and len(done) == len(of_method) else "-"
+            return float(np.mean(done)) if done and len(done) == len(of_method) else ""
 
         table.append(
             [
@@ -723,7 +726,7 @@ def draw_bootstrap():
 
     def behind(row, what):
         if row["method"] == "posterior":
-            return "-"
+            return ""
         return f"{row[what]:+.4f} ± {row[f'{what} error']:.4f}"
 
     rows = [row for row in read_results("bootstrap") if row["edges"] == "directed"]
