@@ -19,10 +19,11 @@ from skbidag._core._partition import PartitionChain
 from skbidag._dag_walk import dag_moves
 from skbidag._partition import partition_moves, partition_of_dag
 from skbidag._problem import Problem
-from skbidag._search import _colliders, _hubs, order_moves
+from skbidag._search import _colliders, _hubs, _spaces, order_moves
 from skbidag._search._colliders import turn_hubs
 from skbidag._search._free_orders import FreeOrders
 from skbidag._search._hubs import hub_parents, without_needless_room
+from skbidag._search._spaces import SpaceSearch
 from skbidag._search._turning import turn_blankets
 from skbidag._search_space import hub_limit, make_space, space_within_budget
 from skbidag._tables import build_tables
@@ -140,6 +141,26 @@ def test_hubs_get_what_they_lack(monkeypatch):
     had = graph(8, (0, 6), (1, 6), (2, 6))
     hubs = hub_parents(had, dag, problem, settings(2, 4))
     assert_array_equal(hubs.sum(axis=0), [0] * 6 + [4, 0])
+
+
+def test_a_dense_start_has_as_many_hubs_as_memory_has_room_for(monkeypatch):
+    monkeypatch.setattr(_spaces, "MOST_HUBS_AT_START", 2)
+    X = np.random.default_rng(0).normal(size=(50, 12))
+    problem = pose(X)
+    dense = np.triu(np.ones((12, 12), dtype=bool), 1)  # variable j has j parents
+    search = SpaceSearch(
+        problem,
+        np.zeros((12, 12), dtype=bool),
+        _spaces.SearchSettings(max_parents=6, soft_limit=6, thorough=False),
+        (0,),
+    )
+    search.set_out(dense)
+    assert search.permitted.sum(axis=0).tolist() == [6] * 10 + [10, 11]
+    # a node keeps its own parents first, as many as there is room for
+    assert (search.permitted & dense).sum(axis=0).tolist() == [*range(7)] + [6] * 3 + [
+        10,
+        11,
+    ]
 
 
 def test_needless_room_is_given_back():
