@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DISTRIBUTIONS = {
     "causallearn": "causal-learn",
+    "dibs": "dibs-lib",
     "jpype": "jpype1",
     "sklearn": "scikit-learn",
 }
