@@ -34,7 +34,7 @@ import os
 import time
 
 import numpy as np
-from common import Table, in_process, write_results
+from common import Table, earlier_results, in_process, write_results
 
 from skbidag import OrderMCMCStructure, PartitionMCMCStructure
 from skbidag.graphs import is_dag
@@ -222,7 +222,11 @@ def main():
         "n:d seed:d method:>16 of:d steps:d seconds:.2f E-SHD-cpdag:.1f "
         "E-SHD-dag:.1f AUROC:.3f AP:.3f edges:.0f acyclic:.2f status:"
     )
-    rows = []
+    rows, earlier = [], ""
+    if not arguments.quick:
+        rows, earlier = earlier_results(
+            "dibs", lambda row: row["n"] not in arguments.variables, note
+        )
     for n in arguments.variables:
         runs = [
             (kind, fitting_steps(kind, n, arguments.limit), QUICK)
@@ -234,7 +238,9 @@ def main():
             for row in rows_of_graph(n, seed, runs + longer):
                 rows.append({"n": n, "seed": seed} | row)
                 table.add(rows[-1])
-                write_results("dibs", rows, packages=("dibs-lib", "jax"), note=note)
+                write_results(
+                    "dibs", rows, packages=("dibs-lib", "jax"), note=earlier or note
+                )
 
 
 if __name__ == "__main__":
