@@ -393,6 +393,9 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
 
     def _warn_if_much_is_outside(self):
         """Warn of a space that a search found; any other is what was asked for."""
+        if self._progress.found.is_beyond_tables:
+            self._warn_of_dense_network(self._progress.found)
+            return
         far = np.flatnonzero(self.outside_mass_ > LARGEST_OUTSIDE_MASS)
         if not len(far) or self._progress.found.expansions is None:
             return
@@ -413,6 +416,20 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
             f"variable(s), most for {nodes}: so many of their edges per DAG would come "
             f"from outside (outside_mass_). Edge probabilities there are not reliable; "
             f"try {remedy}.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+    def _warn_of_dense_network(self, found):
+        """Say that the draws are not near the best DAG, and why."""
+        largest = found.adjacency.sum(axis=0).max()
+        below = (found.log_score - self._drawn_log_scores.max()) / self._power
+        warnings.warn(
+            f"Variables have up to {largest} parents in the best DAG (adjacency_), more "
+            "than tables of scores can hold. The sampled DAGs have fewer, and log "
+            f"scores at least {below:.0f} below that of the best one: edge "
+            "probabilities are not those of the posterior. A larger edge_penalty of "
+            "the score makes for fewer parents.",
             ConvergenceWarning,
             stacklevel=2,
         )

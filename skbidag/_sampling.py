@@ -476,11 +476,14 @@ class Sampling:
 
         Of those that are equally good, the one with the fewest edges.
         """
+        found = self.progress.found
         known = [self.walk.best_dag(self.tables, state) for state in states]
-        if self.progress.found.adjacency is not None:
-            known.append(self.progress.found.adjacency)
         known.append(best_draw)
         values = [self.tables.log_score(adjacency) for adjacency in known]
+        if found.adjacency is not None:
+            value = self.tables.log_score(found.adjacency)
+            known.append(found.adjacency)
+            values.append(found.log_score if found.is_beyond_tables else value)
         best, value = min(
             (
                 (adjacency, value)

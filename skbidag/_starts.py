@@ -140,6 +140,7 @@ def find_starts(
         ]
         known += [weighed(tables, start.dag) for start in starts]
     elif best is not None:
+        best = within(tables, best, generator)
         known.append(weighed(tables, best))
         rivals = modes_among(known, tables.n_main)
         starts = [start_at(best, generator) for _ in range((n_chains + 1) // 2)]
@@ -166,6 +167,13 @@ def start_as_given(tables, given):
     if dag is None or tables.log_score(dag) == -np.inf:
         dag = tables.best_dag(given.order)
     return Start(given.order, dag)
+
+
+def within(tables, dag, generator):
+    """A DAG, or what the space holds of it: the best one of the same order."""
+    if tables.log_score(dag) > -np.inf:
+        return dag
+    return tables.best_dag(random_order(generator, dag))
 
 
 def weighed(tables, dag):

@@ -148,6 +148,21 @@ def test_removal_scores(score):
     np.testing.assert_allclose(score.removal_scores(0, parents), expected)
 
 
+def test_removal_scores_of_many_and_nearly_dependent_parents():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 30)) @ rng.normal(size=(30, 30))
+    X = np.column_stack([X, X[:, 0] + 1e-6 * rng.normal(size=200), X[:, 1]])
+    for made in (BGe(), GaussianBIC()):
+        score = made.fit(X)
+        for parents in ([3], rng.permutation(29) + 1, rng.permutation(31) + 1):
+            expected = [
+                score.local_score(0, [k for k in parents if k != parent])
+                for parent in parents
+            ]
+            found = score.removal_scores(0, parents)
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_looking_ahead_scores_what_a_sweep_asks_for(score):
     def state_at(order):
         state = GrowShrinkOrder(score, *constraints(), N, GAIN)

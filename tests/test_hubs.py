@@ -22,7 +22,11 @@ from skbidag._problem import Problem
 from skbidag._search import _colliders, _hubs, _spaces, order_moves
 from skbidag._search._colliders import turn_hubs
 from skbidag._search._free_orders import FreeOrders
-from skbidag._search._hubs import hub_parents, without_needless_room
+from skbidag._search._hubs import (
+    hub_parents,
+    large_limits,
+    without_needless_room,
+)
 from skbidag._search._spaces import SpaceSearch
 from skbidag._search._turning import turn_blankets
 from skbidag._search_space import hub_limit, make_space, space_within_budget
@@ -143,24 +147,33 @@ def test_hubs_get_what_they_lack(monkeypatch):
     assert_array_equal(hubs.sum(axis=0), [0] * 6 + [4, 0])
 
 
-def test_a_dense_start_has_as_many_hubs_as_memory_has_room_for(monkeypatch):
-    monkeypatch.setattr(_spaces, "MOST_HUBS_AT_START", 2)
+def test_large_sets_are_within_a_budget(monkeypatch):
+    monkeypatch.setattr(_hubs, "MOST_HUBS", 2)
+    n_parents = np.array([0, 9, 7, 6, 8, 3])
+    # two sets of eight take as much room as one of eight and two of seven
+    assert large_limits(n_parents, 5, 8).tolist() == [5, 8, 5, 5, 8, 5]
+    assert large_limits(n_parents, 5, 9).tolist() == [5, 9, 7, 6, 8, 5]
+    assert large_limits(n_parents[:1], 5, 9).tolist() == [5]
+
+
+def test_a_search_sets_out_with_as_many_parents_as_memory_has_room_for(monkeypatch):
+    monkeypatch.setattr(_hubs, "MOST_HUBS", 2)
     X = np.random.default_rng(0).normal(size=(50, 12))
     problem = pose(X)
     dense = np.triu(np.ones((12, 12), dtype=bool), 1)  # variable j has j parents
     search = SpaceSearch(
         problem,
         np.zeros((12, 12), dtype=bool),
-        _spaces.SearchSettings(max_parents=6, soft_limit=6, thorough=False),
+        _spaces.SearchSettings(
+            max_parents=6, soft_limit=6, hub_limit=10, thrifty=False
+        ),
         (0,),
     )
     search.set_out(dense)
-    assert search.permitted.sum(axis=0).tolist() == [6] * 10 + [10, 11]
     # a node keeps its own parents first, as many as there is room for
-    assert (search.permitted & dense).sum(axis=0).tolist() == [*range(7)] + [6] * 3 + [
-        10,
-        11,
-    ]
+    assert search.permitted.sum(axis=0).tolist() == [6] * 10 + [10, 10]
+    kept = [*range(7), 6, 6, 6, 10, 10]
+    assert (search.permitted & dense).sum(axis=0).tolist() == kept
 
 
 def test_needless_room_is_given_back():

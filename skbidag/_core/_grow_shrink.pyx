@@ -246,6 +246,16 @@ cdef class GrowShrinkOrder:
                 )
                 walker.stands[node] = True
 
+    def forget(self):
+        """Give back the memory of all sets but those that the order is on.
+
+        The order stays, and the sets that it leads to are scored again. No sweep may
+        be going on.
+        """
+        with nogil:
+            self.trees.forget(self.trial.walker)
+        self.set_order(self.order_)
+
     @property
     def order(self):
         """The order, parents first."""

@@ -89,6 +89,8 @@ cdef class GrowShrinkTrees:
         PyThread_type_lock chunk_lock
 
     cdef object plant(self, Py_ssize_t node, score, required, Walker *walker)
+    cdef int root(self, Py_ssize_t node, double value, Walker *walker) except -1 nogil
+    cdef int forget(self, Walker *walker) except -1 nogil
     cdef Py_ssize_t n_met(self) noexcept nogil
     cdef Walker *new_walker(self) except NULL
     cdef void free_walker(self, Walker *walker) noexcept nogil

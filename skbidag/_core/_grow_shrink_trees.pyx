@@ -43,6 +43,7 @@ import numpy as np
 
 
 cdef enum:
+    FIRST_ROOM = 8  # for sets in a tree
     # bytes
     LINE = 32
     FIRST_CHUNK = 1 << 16
@@ -172,20 +173,56 @@ cdef class GrowShrinkTrees:
             Py_ssize_t k
         tree.n_required = len(required)
         tree.required = <int *> malloc((len(required) + 1) * sizeof(int))
-        tree.room = 8
-        tree.table = <Grown **> calloc(tree.room, sizeof(Grown *))
         tree.lock = PyThread_allocate_lock()
-        if tree.required == NULL or tree.table == NULL or tree.lock == NULL:
+        if tree.required == NULL or tree.lock == NULL:
             raise MemoryError
         for k in range(tree.n_required):
-            tree.required[k] = walker.parents[k] = required[k]
-        tree.root = self.make(
-            node, walker.parents, tree.n_required,
-            score.local_score(node, tuple(required.tolist())), walker,
+            tree.required[k] = required[k]
+        self.root(
+            node, score.local_score(node, tuple(required.tolist())), walker
         )
+
+    cdef int root(
+        self, Py_ssize_t node, double value, Walker *walker
+    ) except -1 nogil:
+        """Let a tree begin, with the log score of the required parents."""
+        cdef:
+            Tree *tree = &self.trees[node]
+            Py_ssize_t k
+        tree.room = FIRST_ROOM
+        tree.table = <Grown **> calloc(tree.room, sizeof(Grown *))
+        if tree.table == NULL:
+            with gil:
+                raise MemoryError
+        for k in range(tree.n_required):
+            walker.parents[k] = tree.required[k]
+        tree.root = self.make(node, walker.parents, tree.n_required, value, walker)
         tree.root.is_met = True
         tree.table[slot_of(tree, tree.required, tree.n_required)] = tree.root
-        tree.n_sets = tree.n_met = 1
+        tree.n_sets = 1
+        tree.n_met += 1
+        return 0
+
+    cdef int forget(self, Walker *walker) except -1 nogil:
+        """Let all trees begin anew; nobody may be on a walk, or stand anywhere."""
+        cdef:
+            Chunk *chunks = self.chunk
+            Chunk *chunk
+            Tree *tree
+            Py_ssize_t node
+        self.chunk = NULL
+        try:
+            for node in range(self.n):
+                tree = &self.trees[node]
+                if tree.table != NULL:
+                    free(tree.table)
+                    tree.table = NULL
+                    self.root(node, tree.root.value, walker)
+        finally:
+            while chunks != NULL:
+                chunk, chunks = chunks, chunks.before
+                free(chunk)
+        return 0
 
     def __dealloc__(self):
         cdef:
@@ -208,7 +245,7 @@ cdef class GrowShrinkTrees:
         free(self.trees)
 
     cdef Py_ssize_t n_met(self) noexcept nogil:
-        """How many sets were met by walks in their turn."""
+        """How many sets were met by walks in their turn, forgotten ones among them."""
         cdef Py_ssize_t node, total = 0
         for node in range(self.n):
             total += self.trees[node].n_met

@@ -57,6 +57,20 @@ def hub_parents(permitted, adjacency, problem, settings):
     return parents
 
 
+def large_limits(n_parents, usual, most):
+    """How large the set of each node may be in a space that is to hold a DAG.
+
+    All large tables together are no larger than those of the hubs that a space may
+    have; nodes with the most parents come first.
+    """
+    wanted = np.clip(n_parents, usual, most)
+    order = np.argsort(-wanted, kind="stable")
+    fits = np.cumsum(2.0 ** wanted[order]) <= MOST_HUBS * 2.0**most
+    limits = np.full(len(n_parents), usual)
+    limits[order[fits]] = wanted[order[fits]]
+    return limits
+
+
 def without_needless_room(permitted, adjacency, problem, usual):
     """Cut sets down to the usual size where a DAG's parents do not need more.
 

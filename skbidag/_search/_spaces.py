@@ -12,6 +12,7 @@ from skbidag._parallel import run_parallel, run_threads
 from skbidag._search._colliders import turn_hubs
 from skbidag._search._cover import cover_posterior, short_chain
 from skbidag._search._crossover import best_of_both
+from skbidag._search._dense import DenseSearch, is_dense, most_parents
 from skbidag._search._expansion import (
     add_selected_parents,
     expand,
@@ -24,7 +25,7 @@ from skbidag._search._expansion import (
     widen,
 )
 from skbidag._search._free_orders import FreeOrders, is_affordable
-from skbidag._search._hubs import without_needless_room
+from skbidag._search._hubs import large_limits, without_needless_room
 from skbidag._search._local import LocalSearch
 from skbidag._search._orders import (
     LEAST_GAIN,
@@ -51,9 +52,6 @@ FRESH_STARTS = 2
 # and at most. (With many variables it makes sweeps instead, see `_orders.py`.)
 FRESH_SHARE = 4
 MOST_FRESH_STEPS = 100_000_000
-# Nodes that may have more parents than usual in the DAG that a search sets out from. In
-# dense networks nearly all do: their tables, up to 32 MB each, would fill the memory.
-MOST_HUBS_AT_START = 32
 # Seconds that the tables of a widened space may take.
 WIDE_SECONDS = 0.05
 
@@ -153,7 +151,8 @@ class SearchResult:
     space : SearchSpace
         The space.
     adjacency : ndarray of bool, shape (n_features, n_features), or None
-        The best DAG found in it; None if nobody has searched.
+        The best DAG found; None if nobody has searched. The space holds it, unless its
+        nodes have more parents than tables could hold.
     log_score : float
         Its log score.
     expansions : ndarray or None
@@ -183,6 +182,11 @@ class SearchResult:
     dags: np.ndarray | None = field(default=None, repr=False)
     probabilities: np.ndarray | None = field(default=None, repr=False)
     traces: list | None = field(default=None, repr=False)
+
+    @property
+    def is_beyond_tables(self):
+        """Whether the best DAG is not one of the space."""
+        return self.adjacency is not None and not self.space.contains(self.adjacency)
 
 
 class Searcher(ABC):
@@ -219,7 +223,8 @@ def search_widely(problem, settings, entropy, stop=None):
     if settings.extra_parent:
         permitted = add_selected_parents(permitted, problem, settings.soft_limit)
     result = search_with_restarts(problem, permitted, settings, entropy, stop)
-    if not (settings.cover and result.space.extended) or result.cut_short:
+    covers = settings.cover and result.space.extended
+    if not covers or result.cut_short or result.is_beyond_tables:
         return result
     space, outside_mass, tables = cover_posterior(
         problem, result.space, result.adjacency, settings, entropy, stop
@@ -320,7 +325,8 @@ class SpaceSearch:
     It starts from a DAG that a climb finds without a space, which also looks for a
     better one when the search is stuck; where that is not to be had, by a slow score or
     thousands of variables, from an annealed order, and then from another one. It ends
-    when neither the space nor the best score changes.
+    when neither the space nor the best score changes. Where the best DAG is too dense
+    for tables, it makes no rounds: what was found without them is the result.
 
     Parameters
     ----------
@@ -366,6 +372,8 @@ class SpaceSearch:
         self.many = problem.outsiders is not None
         self.quick = self.many and settings.engine == "kicks"
         self.cut_short = False
+        self.began = time.perf_counter()
+        self.has_searched_densely, self.beyond_tables = False, None
         self.history, self.dags = [], []
         self.free = None
         if settings.thorough and may_be_free(problem, permitted, settings):
@@ -374,22 +382,65 @@ class SpaceSearch:
                 problem, limit, self.generator, stop, settings.n_jobs
             )
             # with many variables reversals come nearer to the best DAG, and faster
-            if self.order is None and not self.many:
-                self.set_out(self.free.start())
+            if not self.many:
+                self.start_freely()
             self.local = once_per_dag(LocalSearch(problem, limit, self.pairs, stop))
         self.turned = once_per_dag(turned_edges, problem, settings, self.free)
 
+    def start_freely(self):
+        """Start from a DAG that a climb finds, or a search where it is dense."""
+        found = self.free.start(self.order)
+        dense = self.search_densely(found)
+        if dense is not None:
+            self.go_on_from(dense)
+        elif self.order is None:
+            self.set_out(found)
+
+    def search_densely(self, adjacency):
+        """The DAG that a search without tables finds if this one is dense, or None."""
+        if self.free is None or self.many or self.has_searched_densely:
+            return None
+        problem, settings = self.problem, self.settings
+        usual, most = settings.max_parents, self.free.max_parents
+        # who gives a number means it; and completions are for tables
+        may_be_dense = settings.thrifty and problem.completion is None
+        if not may_be_dense or most >= most_parents(problem):
+            return None
+        if not is_dense(adjacency, usual, most):
+            return None
+        self.has_searched_densely = True
+        search = DenseSearch(problem, self.generator, self.stop, settings.n_jobs)
+        return search.run(adjacency)
+
+    def end_densely(self):
+        """Go on without tables where the best DAG is dense; tell whether that pays."""
+        found = None if self.stop else self.search_densely(self.best)
+        least = self.log_score + LEAST_GAIN
+        if found is None or self.problem.log_score(found) <= least:
+            return False
+        self.go_on_from(found)
+        return True
+
+    def go_on_from(self, adjacency):
+        """Go on from a DAG that was found without tables."""
+        self.n_stalled = 0
+        self.set_out(adjacency)
+        if (adjacency.sum(axis=0) > self.limits_around(adjacency)).any():
+            self.beyond_tables = adjacency
+
     def set_out(self, adjacency):
-        """Let a DAG into the space, and start from there."""
+        """Let a DAG into the space, as far as there is room, and start from there."""
         neighbors = (adjacency | adjacency.T) & ~self.problem.constraints.forbidden
-        n_parents = adjacency.sum(axis=0)
-        hubs = np.argsort(-n_parents, kind="stable")[:MOST_HUBS_AT_START]
-        limits = np.full(len(n_parents), self.settings.max_parents)
-        limits[hubs] = np.maximum(limits[hubs], n_parents[hubs])
+        limits = self.limits_around(adjacency)
         self.permitted = make_room(
             self.permitted, neighbors, adjacency, self.problem, limits
         )
         self.order = random_order(self.generator, adjacency)
+
+    def limits_around(self, adjacency):
+        """The largest permissible set of each node in a space around a DAG."""
+        n_parents, usual = adjacency.sum(axis=0), self.settings.max_parents
+        return large_limits(n_parents, usual, self.free.max_parents)
 
     def run(self):
         """Make rounds to the end.
@@ -399,9 +450,13 @@ class SpaceSearch:
         result : SearchResult
             The best DAG ever seen, and the space that was found for it.
         """
-        while self.advance():
-            pass
-        self.tables.release(self.problem.workspace)
+        while self.beyond_tables is None:
+            if not self.advance() and not self.end_densely():
+                break
+        if self.beyond_tables is not None:
+            self.take_beyond_tables()
+        if self.tables:
+            self.tables.release(self.problem.workspace)
         return SearchResult(
             self.final_space(),
             self.best,
@@ -432,10 +487,7 @@ class SpaceSearch:
         larger = self.permitted
         if space.extended and not ends:
             larger = self.enlarge(found)
-        sizes = self.permitted.sum(axis=0)
-        seconds = time.perf_counter() - began
-        self.history.append((log_score, found.sum(), sizes.sum(), sizes.max(), seconds))
-        self.dags.append(found)
+        self.keep_history(log_score, found, began)
         unchanged = np.array_equal(larger, self.permitted)
         if self.quick and not improved:
             self.quick, self.n_stalled, self.permitted = False, 0, larger
@@ -444,6 +496,20 @@ class SpaceSearch:
             return False
         self.permitted = larger
         return True
+
+    def take_beyond_tables(self):
+        """Make the DAG that tables cannot hold the result."""
+        self.best = self.beyond_tables
+        self.log_score = self.problem.log_score(self.best)
+        self.cut_short = bool(self.stop)
+        self.keep_history(self.log_score, self.best, self.began)
+
+    def keep_history(self, log_score, found, began):
+        """Remember what a round has found."""
+        sizes = self.permitted.sum(axis=0)
+        seconds = time.perf_counter() - began
+        self.history.append((log_score, found.sum(), sizes.sum(), sizes.max(), seconds))
+        self.dags.append(found)
 
     def space_of(self, permitted):
         """The space with these permitted edges."""
