@@ -30,7 +30,14 @@ import time
 import warnings
 
 import numpy as np
-from common import Table, earlier_results, in_process, installed, write_results
+from common import (
+    Table,
+    earlier_results,
+    groups,
+    in_process,
+    installed,
+    write_results,
+)
 from others import SEARCHES
 
 from skbidag import IterativeSearchStructure
@@ -121,33 +128,43 @@ def one_set(setting, seed, methods, too_slow, limit):
                 row["status"] = "time limit"
         if row["status"] == "ok":
             graph, row["seconds"] = outcome["result"]
-            row["BIC"] = best_score(graph, score)
+            row["BIC"] = f"{best_score(graph, score):.1f}"
             row["edges"] = int((graph | graph.T).sum() // 2)
             row["SHD"] = structural_hamming_distance(true, graph, "cpdag")
         elif row["status"] == "time limit":
             too_slow.add((method, n, degree))
         rows.append(row)
-    best = np.nanmax([row.get("BIC", np.nan) for row in rows])
-    for row in rows:
-        if "BIC" in row:
-            row["loss"] = best - row["BIC"]
     rows.append(
         about
         | {
             "method": "truth",
             "status": "ok",
-            "BIC": float(score.dag_score(true)),
+            "BIC": f"{score.dag_score(true):.1f}",
             "edges": int(true.sum()),
             "SHD": 0,
-            "loss": best - float(score.dag_score(true)),
         }
     )
     return rows
 
 
+def compare(rows):
+    """By how much each score is below the best of the searches."""
+    found = [float(row["BIC"]) for row in rows if of_search(row)]
+    for row in rows:
+        if row.get("BIC"):
+            row["loss"] = max(found, default=np.nan) - float(row["BIC"])
+
+
+def of_search(row):
+    """Whether a row has a search's score."""
+    scored = row.get("BIC") not in (None, "", "nan")
+    return scored and row["method"] != "truth"
+
+
 def place(row):
     """Where a row stands among the results."""
-    return row["graph"] == "barabasi_albert", row["degree"], row["n"]
+    setting = row["graph"] == "barabasi_albert", row["degree"], row["n"]
+    return *setting, row["seed"], [*METHODS, "truth"].index(row["method"])
 
 
 def main():
@@ -198,7 +215,11 @@ def main():
     if not arguments.quick:
         kept, earlier = earlier_results(
             "peers",
-            lambda row: (row["graph"], row["n"], row["degree"]) not in settings,
+            lambda row: (
+                (row["graph"], row["n"], row["degree"]) not in settings
+                or row["seed"] >= arguments.sets
+                or row["method"] not in [*methods, "truth"]
+            ),
             note,
         )
     table = Table(
@@ -212,9 +233,11 @@ def main():
             if setting[1] == 1000 and seed > 0:
                 continue
             rows += one_set(setting, seed, methods, too_slow, arguments.limit)
+            everything = sorted(kept + rows, key=place)
+            for of_set in groups(everything, "graph", "degree", "n", "seed").values():
+                compare(of_set)
             for row in rows[-len(methods) - 1 :]:
                 table.add(row)
-            everything = sorted(kept + rows, key=place)
             write_results("peers", everything, packages=packages, note=earlier or note)
 
 
