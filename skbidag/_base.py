@@ -425,8 +425,8 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         largest = found.adjacency.sum(axis=0).max()
         below = (found.log_score - self._drawn_log_scores.max()) / self._power
         warnings.warn(
-            f"Variables have up to {largest} parents in the best DAG (adjacency_), more "
-            "than tables of scores can hold. The sampled DAGs have fewer, and log "
+            f"Variables have up to {largest} parents in the best DAG (adjacency_), "
+            "more than tables of scores can hold. The sampled DAGs have fewer, and log "
             f"scores at least {below:.0f} below that of the best one: edge "
             "probabilities are not those of the posterior. A larger edge_penalty of "
             "the score makes for fewer parents.",

@@ -90,6 +90,7 @@ def test_samplers_keep_the_best_dag_and_say_what_draws_lack(
     assert_allclose(model.log_score_, searched.log_score_)
     assert model.log_score_trace_.max() < model.log_score_
     inside = model.search_space_.sum(axis=0) + 1
+    assert inside.max() <= 21
     for dag in model.dag_samples_:
         assert (dag.sum(axis=0) <= inside).all()
 

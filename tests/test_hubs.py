@@ -147,6 +147,18 @@ def test_hubs_get_what_they_lack(monkeypatch):
     assert_array_equal(hubs.sum(axis=0), [0] * 6 + [4, 0])
 
 
+def test_parents_beyond_all_tables_are_not_let_in():
+    X = np.random.default_rng(1).normal(size=(300, 8))
+    X[:, 7] += X[:, :7] @ np.arange(1, 8)
+    dag = graph(8, *((i, 7) for i in range(7)))
+    nothing = np.zeros_like(dag)
+    hubs = hub_parents(nothing, dag, pose(X), settings(2, 4))
+    assert_array_equal(hubs, graph(8, *((i, 7) for i in range(3, 7))))
+    # what must be there stays
+    hubs = hub_parents(nothing, dag, pose(X, required_edges=[(0, 7)]), settings(2, 4))
+    assert_array_equal(hubs, graph(8, *((i, 7) for i in (0, 4, 5, 6))))
+
+
 def test_large_sets_are_within_a_budget(monkeypatch):
     monkeypatch.setattr(_hubs, "MOST_HUBS", 2)
     n_parents = np.array([0, 9, 7, 6, 8, 3])

@@ -39,7 +39,7 @@ def is_dense(adjacency, usual, most):
         The largest permissible set of most nodes, and that of some.
     """
     n_parents = adjacency.sum(axis=0)
-    return bool(n_parents.mean() > DENSE_SHARE * usual or (n_parents == most).any())
+    return bool(n_parents.mean() > DENSE_SHARE * usual or (n_parents >= most).any())
 
 
 def most_parents(problem):
@@ -66,11 +66,11 @@ class DenseSearch:
         self.problem, self.generator, self.stop = problem, generator, stop
         most = most_parents(problem)
         self.free = FreeOrders(problem, most, generator, stop, n_jobs)
-        pairs = once_per_dag(paying_pairs, problem)
-        self.steps = [
-            Reversals(problem, most, n_jobs),
-            LocalSearch(problem, most, pairs, stop),
-        ]
+        self.steps = [Reversals(problem, most, n_jobs)]
+        self.many = problem.outsiders is not None
+        if not self.many:  # otherwise these would take seconds
+            pairs = once_per_dag(paying_pairs, problem)
+            self.steps.append(LocalSearch(problem, most, pairs, stop))
 
     def run(self, adjacency):
         """Find a good DAG.
@@ -91,10 +91,13 @@ class DenseSearch:
         return self.improved(self.free.state.adjacency())
 
     def orders(self, adjacency):
-        """Orders to climb from, parents to the right."""
+        """Orders to climb from, parents to the right.
+
+        With many variables a search by tables has been there before.
+        """
         orders = [random_order(self.generator, adjacency)]
         n_rows = n_rows_of(self.problem)
-        if n_rows >= FEWEST_ROWS * self.problem.n_features:
+        if not self.many and n_rows >= FEWEST_ROWS * self.problem.n_features:
             constraints = self.problem.constraints
             orders += sink_orders(
                 correlations_of(self.problem),

@@ -40,21 +40,33 @@ def hub_parents(permitted, adjacency, problem, settings):
         return parents
     gains = {}
     for node in np.flatnonzero(adjacency.sum(axis=0) >= usual):
-        below = np.asarray(reachable(adjacency.view(np.uint8), node)).astype(bool)
-        allowed = ~problem.constraints.forbidden[:, node] & ~below
         present = np.flatnonzero(adjacency[:, node])
-        selected, value = problem.score.select_parents(
-            node, np.flatnonzero(allowed), most, kept=present
-        )
+        if len(present) > most:  # in dense networks
+            selected, value = strongest(present, node, problem, most)
+            _, without = strongest(present, node, problem, usual)
+        else:
+            below = reachable(adjacency.view(np.uint8), node)
+            allowed = ~problem.constraints.forbidden[:, node]
+            allowed &= ~np.asarray(below).astype(bool)
+            selected, value = problem.score.select_parents(
+                node, np.flatnonzero(allowed), most, kept=present
+            )
+            without = problem.score.local_score(node, present)
         if len(selected) > usual:
             parents[selected, node] = True
-            gains[node] = value - problem.score.local_score(node, present)
+            gains[node] = value - without
     # hubs stay so; of others those come first that gain most
     is_hub = permitted.sum(axis=0) > usual
     waiting = sorted((node for node in gains if not is_hub[node]), key=gains.get)
     room = max(0, MOST_HUBS - int(is_hub.sum()))
     parents[:, waiting[: max(0, len(waiting) - room)]] = False
     return parents
+
+
+def strongest(parents, node, problem, size):
+    """The parents of a node that raise its score most, and that score."""
+    required = np.flatnonzero(problem.constraints.required[:, node])
+    return problem.score.select_parents(node, parents, size, kept=required, stop=False)
 
 
 def large_limits(n_parents, usual, most):

@@ -398,7 +398,7 @@ class SpaceSearch:
 
     def search_densely(self, adjacency):
         """The DAG that a search without tables finds if this one is dense, or None."""
-        if self.free is None or self.many or self.has_searched_densely:
+        if self.free is None or self.has_searched_densely:
             return None
         problem, settings = self.problem, self.settings
         usual, most = settings.max_parents, self.free.max_parents
