@@ -225,7 +225,11 @@ def main():
     rows, earlier = [], ""
     if not arguments.quick:
         rows, earlier = earlier_results(
-            "dibs", lambda row: row["n"] not in arguments.variables, note
+            "dibs",
+            lambda row: (
+                row["n"] not in arguments.variables or row["seed"] >= arguments.graphs
+            ),
+            note,
         )
     for n in arguments.variables:
         runs = [
