@@ -46,11 +46,11 @@ def searched(network):
     return search(network.data)
 
 
-def search(X, estimator=IterativeSearchStructure, **params):
-    params = {"n_draws": 0, "random_state": 0} | params
+def search(X, **params):
+    params = {"score": GaussianBIC(edge_penalty=1.0), "n_draws": 0} | params
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # PC's sets are too large
-        return estimator(GaussianBIC(edge_penalty=1.0), **params).fit(X)
+        return IterativeSearchStructure(**params, random_state=0).fit(X)
 
 
 # ---------------------------------------------------------------------- the search
@@ -114,6 +114,19 @@ def test_constraints_hold(network):
     assert found[required[0]]
     assert not found[:, order[-1]].any()
     assert found.sum(axis=0).max() > 14
+
+
+def test_a_hub_among_many_variables():
+    rng = np.random.default_rng(0)
+    dag = np.triu(rng.random((300, 300)) < 1.5 / 300, 1)
+    dag[:, -1] = rng.permutation(np.arange(300) < 30)
+    dag[-1, -1] = False
+    made = make_gaussian_network(
+        1000, graph=dag, strengths=(0.4, 1.0), signs="random", random_state=0
+    )
+    model = search(made.data, score=BGe())
+    assert (model.adjacency_[:, -1] >= dag[:, -1]).all()
+    assert model.log_score_ > model.score_.dag_score(dag) - 1e-6
 
 
 def test_what_is_dense():

@@ -28,6 +28,41 @@ FEWEST_ROWS = 2
 DENSE_SHARE = 0.5
 
 
+def search_if_dense(adjacency, problem, settings, most, generator, stop=None):
+    """The DAG that a search without tables finds, if a DAG is dense.
+
+    None otherwise, and where nodes shall not have more parents than tables hold: the
+    user has given their number, completions of missing cells are scored by tables, or
+    there are too few rows.
+
+    Parameters
+    ----------
+    adjacency : ndarray of bool, shape (n_features, n_features)
+        The DAG.
+    problem : Problem
+        Score and constraints.
+    settings : SearchSettings
+        How to search, with numbers.
+    most : int
+        The most parents of a node by tables.
+    generator : numpy.random.Generator
+        Random numbers.
+    stop : Stop, default=None
+        Ends the search early.
+
+    Returns
+    -------
+    adjacency : ndarray of bool, shape (n_features, n_features), or None
+        The DAG that was found.
+    """
+    by_tables = not settings.thrifty or problem.completion is not None
+    if by_tables or most >= most_parents(problem):
+        return None
+    if not is_dense(adjacency, settings.max_parents, most):
+        return None
+    return DenseSearch(problem, generator, stop, settings.n_jobs).run(adjacency)
+
+
 def is_dense(adjacency, usual, most):
     """Whether a network is so dense that the search had better do without tables.
 

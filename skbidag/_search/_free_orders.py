@@ -25,7 +25,7 @@ KICK_SHARE = 1.0
 MOST_SWEPT = 256
 FEW_KICKS = 100
 # Nodes between two of which an interrupt may come.
-PART_OF_SWEEP = 256
+PART_OF_SWEEP = 64
 # Variables beyond which fresh starts are better, and faster.
 MOST_VARIABLES = 1024
 # Sets of parents that are kept. They take some 16 bytes a variable, and sets of other

@@ -12,7 +12,7 @@ from skbidag._parallel import run_parallel, run_threads
 from skbidag._search._colliders import turn_hubs
 from skbidag._search._cover import cover_posterior, short_chain
 from skbidag._search._crossover import best_of_both
-from skbidag._search._dense import DenseSearch, is_dense, most_parents
+from skbidag._search._dense import search_if_dense
 from skbidag._search._expansion import (
     add_selected_parents,
     expand,
@@ -397,20 +397,19 @@ class SpaceSearch:
             self.set_out(found)
 
     def search_densely(self, adjacency):
-        """The DAG that a search without tables finds if this one is dense, or None."""
+        """The DAG of a search without tables if this one is dense, or None; once."""
         if self.free is None or self.has_searched_densely:
             return None
-        problem, settings = self.problem, self.settings
-        usual, most = settings.max_parents, self.free.max_parents
-        # who gives a number means it; and completions are for tables
-        may_be_dense = settings.thrifty and problem.completion is None
-        if not may_be_dense or most >= most_parents(problem):
-            return None
-        if not is_dense(adjacency, usual, most):
-            return None
-        self.has_searched_densely = True
-        search = DenseSearch(problem, self.generator, self.stop, settings.n_jobs)
-        return search.run(adjacency)
+        found = search_if_dense(
+            adjacency,
+            self.problem,
+            self.settings,
+            self.free.max_parents,
+            self.generator,
+            self.stop,
+        )
+        self.has_searched_densely = found is not None
+        return found
 
     def end_densely(self):
         """Go on without tables where the best DAG is dense; tell whether that pays."""
