@@ -60,7 +60,8 @@ class IterativeSearchStructure(Searcher, OrderStructure):
         the tables of all parent sets take a second or so (up to 18 continuous
         variables, or 16 to 18 categorical ones with a few hundred rows), and 14
         beyond; up to 20 for eight nodes at most, whose parents fill that, with fewer
-        extra parents to choose from.
+        extra parents to choose from. In dense networks of continuous variables the
+        best DAG may have more parents than any such set.
     soft_limit : int, default=12
         The largest permissible set for anything but the best DAG's own parents.
     forbidden_edges, required_edges : array, frame or list of pairs, default=None

@@ -148,7 +148,9 @@ class OrderMCMCStructure(SamplerMixin, OrderStructure):
         all other variables where the tables of all parent sets take a second or so
         (up to 18 continuous variables, or 16 to 18 categorical ones with a few
         hundred rows), and 14 beyond; up to 20 for eight nodes at most, whose parents
-        fill that, with fewer extra parents to choose from.
+        fill that, with fewer extra parents to choose from. In dense networks of
+        continuous variables the best DAG may have more, and a warning says that draws
+        have not.
     forbidden_edges, required_edges : array, frame or list of pairs, default=None
         Edges that no DAG, or every DAG, has: an (n, n) array or a frame whose labels
         are variables, or (parent, child) pairs of names or indices.
