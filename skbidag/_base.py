@@ -427,7 +427,7 @@ class BaseStructure(CallbackSupportMixin, StructureLearner):
         warnings.warn(
             f"Variables have up to {largest} parents in the best DAG (adjacency_), "
             "more than tables of scores can hold. The sampled DAGs have fewer, and log "
-            f"scores at least {below:.0f} below that of the best one: edge "
+            f"scores some {below:.0f} below that of the best one: edge "
             "probabilities are not those of the posterior. A larger edge_penalty of "
             "the score makes for fewer parents.",
             ConvergenceWarning,

@@ -197,11 +197,12 @@ def space_of_several(problem, spaces, adjacency):
     permitted = np.logical_or.reduce([space.permitted for space in spaces])
     for node in np.flatnonzero(permitted.sum(axis=0) > usual):
         candidates = np.flatnonzero(permitted[:, node])
-        kept = np.intersect1d(candidates, np.flatnonzero(adjacency[:, node]))
-        required = np.flatnonzero(problem.constraints.required[:, node])
-        chosen, _ = problem.score.select_parents(
-            node, candidates, usual, kept=np.union1d(kept, required), stop=False
-        )
+        chosen = np.flatnonzero(problem.constraints.required[:, node])
+        of_best = np.intersect1d(candidates, np.flatnonzero(adjacency[:, node]))
+        for pool in (of_best, candidates):
+            chosen, _ = problem.score.select_parents(
+                node, pool, usual, kept=chosen, stop=False
+            )
         permitted[:, node] = False
         permitted[chosen, node] = True
     extended = any(space.extended for space in spaces)

@@ -116,6 +116,18 @@ def test_constraints_hold(network):
     assert found.sum(axis=0).max() > 14
 
 
+def test_missing_cells(network):
+    X = network.data.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.02] = np.nan
+    model = search(X, score=BGe())
+    assert model.adjacency_.sum(axis=0).max() > 14
+    assert model.log_score_ > model.score_.dag_score(network.adjacency)
+    sampler = PartitionMCMCStructure(n_iter=500, n_draws=10, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="more than tables of scores can hold"):
+        sampler.fit(X)
+    assert sampler.search_space_.sum(axis=0).max() <= 14
+
+
 def test_a_hub_among_many_variables():
     rng = np.random.default_rng(0)
     dag = np.triu(rng.random((300, 300)) < 1.5 / 300, 1)

@@ -32,8 +32,7 @@ def search_if_dense(adjacency, problem, settings, most, generator, stop=None):
     """The DAG that a search without tables finds, if a DAG is dense.
 
     None otherwise, and where nodes shall not have more parents than tables hold: the
-    user has given their number, completions of missing cells are scored by tables, or
-    there are too few rows.
+    user has given their number, or there are too few rows.
 
     Parameters
     ----------
@@ -55,10 +54,8 @@ def search_if_dense(adjacency, problem, settings, most, generator, stop=None):
     adjacency : ndarray of bool, shape (n_features, n_features), or None
         The DAG that was found.
     """
-    by_tables = not settings.thrifty or problem.completion is not None
-    if by_tables or most >= most_parents(problem):
-        return None
-    if not is_dense(adjacency, settings.max_parents, most):
+    may_have_more = settings.thrifty and most < most_parents(problem)
+    if not may_have_more or not is_dense(adjacency, settings.max_parents, most):
         return None
     return DenseSearch(problem, generator, stop, settings.n_jobs).run(adjacency)
 
