@@ -54,6 +54,7 @@ N_DRAWS = 1000
 # Of the chains that draw missing cells: a hundred completions
 CHAIN = {"n_iter": 20_000, "n_draws": N_DRAWS, "n_chains": 1}
 LIKELY = 0.5
+DIGITS = 9  # of effects
 CENTRAL = {"50": 0.5, "90": 0.9}
 
 
@@ -287,7 +288,14 @@ def one_case(rng, kind, dags, data, n_rows):
 
 
 def judge(rng, true, draws, low, high, path):
-    """Of each effect, the share of draws below it, and where its interval is."""
+    """Of each effect, the share of draws below it, and where its interval is.
+
+    Where prior counts are small, probabilities are often 0 or 1 up to rounding, which
+    is not to decide what is below what.
+    """
+    true, draws, low, high = (
+        np.round(values, DIGITS) for values in (true, draws, low, high)
+    )
     less = (draws < true).sum(axis=0)
     ties = (draws == true).sum(axis=0)
     share = (less + rng.random(len(true)) * (ties + 1)) / (len(draws) + 1)

@@ -4,8 +4,8 @@
     python benchmarks/hubs.py --quick    # one network with 60 variables of each kind
     python benchmarks/hubs.py --sizes 60 # these alone; the others' results stay
 
-Among variables with 1.5 parents on average, one node has 10, 15, 18 or 20 parents, or
-three parents and 40 or 100 children. Weights are from U(0.4, 1) with random signs, the
+Among variables with 1.5 parents on average, one node has 10 to 50 parents, or three
+parents and 40 or 100 children. Weights are from U(0.4, 1) with random signs, the
 noise is 1; the columns are standardized. BGe with the default prior. Per setting: how
 many of the hub's true parents are found, how many others are taken for such, the
 distance from the true CPDAG, by how much the best DAG scores above the generating one,
@@ -33,6 +33,9 @@ SETTINGS = [
     ("parents", 15, 120, 600),
     ("parents", 20, 120, 600),
     ("parents", 20, 300, 1000),
+    ("parents", 30, 120, 1000),
+    ("parents", 50, 120, 1000),
+    ("parents", 30, 300, 1000),
     ("children", 40, 120, 600),
     ("children", 40, 300, 1000),
     ("children", 100, 300, 1000),
