@@ -151,16 +151,13 @@ def one_set(setting, seed, methods, too_slow, limit):
 
 def compare(rows):
     """By how much each score is below the best of the searches."""
-    found = [float(row["BIC"]) for row in rows if of_search(row)]
-    for row in rows:
-        if row.get("BIC"):
-            row["loss"] = max(found, default=np.nan) - float(row["BIC"])
-
-
-def of_search(row):
-    """Whether a row has a search's score."""
-    scored = row.get("BIC") not in (None, "", "nan")
-    return scored and row["method"] != "truth"
+    scored = [row for row in rows if row.get("BIC") not in (None, "")]
+    for row in scored:
+        row["BIC"] = f"{float(row['BIC']):.1f}"  # a number, if it is of an earlier run
+    found = [float(row["BIC"]) for row in scored if row["method"] != "truth"]
+    best = max((value for value in found if not np.isnan(value)), default=np.nan)
+    for row in scored:
+        row["loss"] = best - float(row["BIC"])
 
 
 def place(row):

@@ -388,7 +388,10 @@ class SpaceSearch:
         self.turned = once_per_dag(turned_edges, problem, settings, self.free)
 
     def start_freely(self):
-        """Start from a DAG that a climb finds, or a search where it is dense."""
+        """Start from a DAG that a climb finds, or a search where it is dense.
+
+        Where an order is given, the climb from it tells whether that is so.
+        """
         found = self.free.start(self.order)
         dense = self.search_densely(found)
         if dense is not None:
